@@ -1,0 +1,119 @@
+"""Every error that the product raises on purpose, split by who must act.
+
+    QingtuanError
+    ├── ForModel                 goes back to the model as the result of its call; it may try again
+    │   ├── ArgumentsRefused     cut-off, malformed, wrong or extra arguments
+    │   ├── ToolUnknown          no such tool; near names are given
+    │   ├── ToolFailed           the tool ran and said no
+    │   └── ToolTimedOut         the tool took too long
+    ├── ForPerson                one clear sentence to whoever spoke
+    │   ├── UsageWrong           a command or option that cannot be understood
+    │   ├── NotAllowed           this person may not do that here
+    │   ├── LimitReached         too long, too fast, too many
+    │   ├── NotThere             what was named does not exist, or not for this reader
+    │   └── Stopped              the person stopped the turn
+    ├── ForOwner                 the owner has to mend something; others get a general sentence
+    │   ├── SettingsWrong        a setting, a file or a key that cannot be used
+    │   ├── ModelUnreachable     no model answered after retries and fall-back
+    │   ├── ModelRefused         the provider refused the request (key, balance, content, shape)
+    │   ├── HomeInUse            another process owns the data folder
+    │   ├── StorageFailed        the disk or the database refuses
+    │   └── PageUnreadable       a wiki page that cannot be parsed without losing something
+    └── Bug                      nobody can act: our own mistake
+
+`except Exception` stands only at the edges of a turn, a probe and a channel.
+"""
+
+from __future__ import annotations
+
+from qingtuan.language import Language, Words
+
+
+class QingtuanError(Exception):
+    """Base of all of them. Carries one sentence in both languages."""
+
+    def __init__(self, words: Words, *, detail: str = "") -> None:
+        super().__init__(words.en + (f" ({detail})" if detail else ""))
+        self.words = words
+        self.detail = detail
+        """For logs and the owner only: never shown to anybody else."""
+
+    def say(self, language: Language) -> str:
+        """The sentence for a person."""
+        return self.words.say(language)
+
+
+class ForModel(QingtuanError):
+    """The model must act. Its sentence says what was expected."""
+
+
+class ArgumentsRefused(ForModel):
+    """The arguments of a call are not strict JSON by the tool's schema."""
+
+
+class ToolUnknown(ForModel):
+    """A call names no tool that this person may use here."""
+
+
+class ToolFailed(ForModel):
+    """A tool ran and could not do what was asked."""
+
+
+class ToolTimedOut(ForModel):
+    """A tool was stopped by its time limit."""
+
+
+class ForPerson(QingtuanError):
+    """The person who spoke must act."""
+
+
+class UsageWrong(ForPerson):
+    """Words that cannot be understood as the command they begin."""
+
+
+class NotAllowed(ForPerson):
+    """Refused by role or scope. The sentence tells nothing of what exists."""
+
+
+class LimitReached(ForPerson):
+    """A limit of length, rate or number."""
+
+
+class NotThere(ForPerson):
+    """Nothing of that name or number, as far as this reader may see."""
+
+
+class Stopped(ForPerson):
+    """The person stopped the running turn."""
+
+
+class ForOwner(QingtuanError):
+    """The owner must mend something."""
+
+
+class SettingsWrong(ForOwner):
+    """A setting, settings file or key that cannot be used."""
+
+
+class ModelUnreachable(ForOwner):
+    """No model answered, after retries and fall-back."""
+
+
+class ModelRefused(ForOwner):
+    """A provider refused a request for a reason that a retry does not change."""
+
+
+class HomeInUse(ForOwner):
+    """The data folder belongs to another running process."""
+
+
+class StorageFailed(ForOwner):
+    """The disk or the database refused."""
+
+
+class PageUnreadable(ForOwner):
+    """A wiki page that could not be read without losing something; it is left as it is."""
+
+
+class Bug(QingtuanError):
+    """Our own mistake."""

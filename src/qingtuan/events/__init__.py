@@ -1,0 +1,1 @@
+"""What happened: the append-only log and the projections that are written with it."""

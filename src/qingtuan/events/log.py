@@ -1,0 +1,177 @@
+"""The append-only log: one way to write an event, a few ways to read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from qingtuan.clock import Clock
+from qingtuan.events.kinds import Kind
+from qingtuan.ids import Ids
+from qingtuan.messages import Origin, Space
+from qingtuan.storage.files import content_hash
+from qingtuan.storage.sqlite import Database, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an event belongs. All of it may be unknown (a hand edit belongs to no turn)."""
+
+    session: str | None = None
+    space: Space | None = None
+    turn: str | None = None
+    person: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened. Never changed once written."""
+
+    id: str
+    time: datetime
+    kind: Kind
+    place: Place
+    origin: Origin
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    cause: str | None = None
+    seq: int = 0
+    """Position in the log, from 1; 0 until written."""
+
+
+Projection = Callable[[Database, Event], None]
+"""Brings one table up to date with one event. Runs inside the event's transaction; must be a function of
+the table and the event alone, so that replaying all events gives the same table."""
+
+
+class Log:
+    """Events and request parts of one data folder."""
+
+    def __init__(self, database: Database, clock: Clock, ids: Ids, projections: Iterable[Projection] = ()) -> None:
+        self.database = database
+        self._clock = clock
+        self._ids = ids
+        self._projections = tuple(projections)
+        self._listeners: list[Callable[[Event], None]] = []
+
+    @contextmanager
+    def transaction(self, *, durable: bool = False) -> Iterator[None]:
+        """Several events, or an event and its parts, land together or not at all."""
+        with self.database.transaction(durable=durable):
+            yield
+
+    def append(
+        self,
+        kind: Kind,
+        place: Place,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        origin: Origin = Origin.SYSTEM,
+        cause: str | None = None,
+    ) -> Event:
+        """Write one event and bring every projection up to date, in one transaction.
+
+        Raises:
+            StorageFailed: the database refused; nothing was written.
+        """
+        event = Event(self._ids.event(), self._clock.now(), kind, place, origin, dict(payload or {}), cause)
+        with self.database.transaction():
+            cursor = self.database.execute(
+                "INSERT INTO events (id, time, kind, session, space, turn, person, origin, cause, payload)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    event.id,
+                    round(event.time.timestamp() * 1000),
+                    kind,
+                    place.session,
+                    str(place.space) if place.space else None,
+                    place.turn,
+                    place.person,
+                    origin,
+                    cause,
+                    json.dumps(event.payload, ensure_ascii=False, separators=(",", ":")),
+                ),
+            )
+            event = replace(event, seq=cursor.lastrowid or 0)
+            for project in self._projections:
+                project(self.database, event)
+        for listener in self._listeners:
+            listener(event)
+        return event
+
+    def listen(self, listener: Callable[[Event], None]) -> Callable[[], None]:
+        """Call `listener` after each event; the result ends that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def keep_parts(self, bodies: Sequence[bytes]) -> list[str]:
+        """Store pieces of a request, each once, and give their hashes in the same order."""
+        hashes = [content_hash(body) for body in bodies]
+        for name, body in zip(hashes, bodies, strict=True):
+            self.database.execute("INSERT OR IGNORE INTO parts (hash, body) VALUES (?, ?)", (name, body))
+        return hashes
+
+    def part(self, name: str) -> bytes:
+        """The piece with this hash. Raises `KeyError` if it was never stored or was forgotten."""
+        row = self.database.row("SELECT body FROM parts WHERE hash = ?", (name,))
+        if row is None:
+            raise KeyError(name)
+        return bytes(row["body"])
+
+    def get(self, event_id: str) -> Event | None:
+        """The event of this id."""
+        row = self.database.row("SELECT * FROM events WHERE id = ?", (event_id,))
+        return event_from_row(row) if row else None
+
+    def of_turn(self, turn: str) -> list[Event]:
+        """All events of a turn, in order."""
+        return self._read("turn = ? ORDER BY seq", [turn])
+
+    def of_session(self, session: str, *, after: int = 0, kinds: Iterable[Kind] | None = None) -> list[Event]:
+        """Events of a session with `seq` greater than `after`, in order; only of `kinds` if given."""
+        clause, values = _kind_clause(kinds)
+        return self._read(f"session = ? AND seq > ?{clause} ORDER BY seq", [session, after, *values])
+
+    def of_kind(self, *kinds: Kind, after: int = 0, limit: int = 1000) -> list[Event]:
+        """The first `limit` events of these kinds after `after`, in order."""
+        clause, values = _kind_clause(kinds)
+        return self._read(f"seq > ?{clause} ORDER BY seq LIMIT ?", [after, *values, limit])
+
+    def caused_by(self, event_id: str) -> list[Event]:
+        """Events whose cause is `event_id`, in order."""
+        return self._read("cause = ? ORDER BY seq", [event_id])
+
+    def _read(self, condition: str, values: Sequence[Any]) -> list[Event]:
+        rows = self.database.rows(f"SELECT * FROM events WHERE {condition}", values)  # noqa: S608 (placeholders)
+        return [event_from_row(row) for row in rows]
+
+    def replay(self) -> Iterator[Event]:
+        """Every event from the first, for rebuilding projections and indexes."""
+        after = 0
+        while rows := self.database.rows("SELECT * FROM events WHERE seq > ? ORDER BY seq LIMIT 1000", (after,)):
+            yield from map(event_from_row, rows)
+            after = rows[-1]["seq"]
+
+
+def event_from_row(row: Row) -> Event:
+    """The event that a row of `events` holds."""
+    return Event(
+        id=row["id"],
+        time=datetime.fromtimestamp(row["time"] / 1000, UTC),
+        kind=Kind(row["kind"]),
+        place=Place(row["session"], Space.parse(row["space"]) if row["space"] else None, row["turn"], row["person"]),
+        origin=Origin(row["origin"]),
+        payload=json.loads(row["payload"]),
+        cause=row["cause"],
+        seq=row["seq"],
+    )
+
+
+def _kind_clause(kinds: Iterable[Kind] | None) -> tuple[str, list[str]]:
+    if kinds is None:
+        return "", []
+    values = [str(kind) for kind in kinds]
+    return f" AND kind IN ({','.join('?' * len(values))})", values

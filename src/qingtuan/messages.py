@@ -1,0 +1,113 @@
+"""What goes between a channel and the rest: inbound and outbound messages, and where their parts come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+
+class Origin(StrEnum):
+    """Who stands behind a piece of text (identity.md, What is trusted). Inherited by what is made from it."""
+
+    SYSTEM = "system"
+    OWNER = "owner"
+    PERSON = "person"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    WEB = "web"
+    AGENT = "agent"
+    FILE = "file"
+    FORWARD = "forward"
+
+    @property
+    def foreign(self) -> bool:
+        """Whether text of this origin is material: never a belief, never a yes, never a right."""
+        return self in _FOREIGN
+
+
+_FOREIGN = frozenset({Origin.TOOL, Origin.WEB, Origin.AGENT, Origin.FILE, Origin.FORWARD})
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Where a conversation takes place and who can read it.
+
+    `kind` is `private` or `group`; `id` is an account (`qq:10001`) for a private chat and a group id
+    (`qq:777`) for a group. Written as `private:qq:10001` and `group:qq:777`.
+    """
+
+    kind: Literal["private", "group"]
+    id: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.id}"
+
+    @property
+    def is_group(self) -> bool:
+        return self.kind == "group"
+
+    @classmethod
+    def parse(cls, text: str) -> Space:
+        """The space that `str()` wrote. Raises `ValueError` for anything else."""
+        kind, _, name = text.partition(":")
+        if kind not in ("private", "group") or not name:
+            raise ValueError(f"not a space: {text!r}")
+        return cls("group" if kind == "group" else "private", name)
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """Something that came with a message: kept by content hash, described by what it really is."""
+
+    kind: Literal["image", "audio", "file"]
+    name: str
+    media_type: str
+    hash: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Text of foreign origin that came with a message: piped input, a forward, a quote, a file's text."""
+
+    origin: Origin
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """One message as a channel received it. `text` holds the speaker's own words and nothing else."""
+
+    channel: str
+    account: str
+    space: Space
+    message_id: str
+    """The platform's id of the message, unique in (channel, space); it makes delivery idempotent."""
+    text: str
+    time: datetime
+    session: str | None = None
+    """The name or id of a session of the space; None means the running one."""
+    addressed: bool = True
+    """Whether the message is meant for the assistant: always in private; in a group by mention, reply, command."""
+    edited: bool = False
+    nickname: str = ""
+    """For display only. Never identity."""
+    materials: tuple[Material, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outbound:
+    """One message to send. `text` is Markdown; each channel renders what its platform can show."""
+
+    id: str
+    """The event id of the message; the outbox row carries the same one."""
+    space: Space
+    text: str
+    kind: Literal["reply", "question", "notice"] = "reply"
+    reply_to: str | None = None
+    """Platform id of the message that is answered, if the platform can quote."""
+    attachments: tuple[Attachment, ...] = ()

@@ -1,0 +1,126 @@
+"""The one SQLite file of a data folder: opening, migrations and transactions."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from qingtuan.errors import StorageFailed
+from qingtuan.language import Words
+
+Row = sqlite3.Row
+
+
+class Database:
+    """A connection in WAL mode with foreign keys and recursive triggers on.
+
+    All use is from one thread. Statements outside `transaction()` are reads. Nested transactions join
+    the outer one, so that an event and its projections always land together.
+    """
+
+    def __init__(self, path: Path, *, migrations: str = "qingtuan.storage.migrations") -> None:
+        """Open (and make, and migrate) the database at `path`.
+
+        Raises:
+            StorageFailed: the file is no database, is newer than this version, or cannot be written.
+        """
+        self.path = path
+        try:
+            self._connection = sqlite3.connect(path, isolation_level=None)
+            self._connection.row_factory = sqlite3.Row
+            # recursive_triggers: without it INSERT OR REPLACE deletes rows past the triggers that forbid it.
+            for pragma in (
+                "journal_mode=WAL",
+                "foreign_keys=ON",
+                "recursive_triggers=ON",
+                "busy_timeout=5000",
+            ):
+                self._connection.execute(f"PRAGMA {pragma}")
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._migrate(migrations)
+        except sqlite3.Error as error:
+            raise _failed(path, error) from error
+
+    def _migrate(self, package: str) -> None:
+        done = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        files = sorted(
+            (entry for entry in resources.files(package).iterdir() if entry.name.endswith(".sql")),
+            key=lambda entry: entry.name,
+        )
+        known = int(files[-1].name[:4]) if files else 0
+        if done > known:
+            raise StorageFailed(
+                Words(
+                    f"{self.path} 来自更新的版本（{done}），这个版本只认识到 {known}。请升级小青团。",
+                    f"{self.path} was written by a newer version ({done}); this one knows {known}. Please upgrade.",
+                )
+            )
+        for entry in files:
+            number = int(entry.name[:4])
+            if number > done:
+                # One script is one transaction: a migration that fails half-way leaves the file as it was.
+                self._connection.executescript(
+                    f"BEGIN IMMEDIATE;\n{entry.read_text('utf-8')}\nPRAGMA user_version={number};\nCOMMIT;"
+                )
+
+    @contextmanager
+    def transaction(self, *, durable: bool = False) -> Iterator[None]:
+        """All or nothing. With `durable` the commit reaches the disk itself before this returns, so that
+        not even a power cut forgets it: for messages received and for acts about to be done.
+
+        Raises:
+            StorageFailed: the database refused (full disk, lock, damage); nothing was changed.
+        """
+        if self._connection.in_transaction:
+            yield
+            return
+        try:
+            if durable:
+                self._connection.execute("PRAGMA synchronous=FULL")
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            try:
+                self._connection.execute("COMMIT")
+            except sqlite3.Error:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+        except sqlite3.OperationalError as error:
+            raise _failed(self.path, error) from error
+        finally:
+            if durable:
+                self._connection.execute("PRAGMA synchronous=NORMAL")
+
+    def execute(self, sql: str, parameters: Sequence[Any] | dict[str, Any] = ()) -> sqlite3.Cursor:
+        """Run one statement; values only through `parameters`."""
+        return self._connection.execute(sql, parameters)
+
+    def rows(self, sql: str, parameters: Sequence[Any] | dict[str, Any] = ()) -> list[Row]:
+        """All rows of a query."""
+        return self._connection.execute(sql, parameters).fetchall()
+
+    def row(self, sql: str, parameters: Sequence[Any] | dict[str, Any] = ()) -> Row | None:
+        """The first row of a query, or None."""
+        first: Row | None = self._connection.execute(sql, parameters).fetchone()
+        return first
+
+    def close(self) -> None:
+        """Close the connection; the write-ahead log is folded in by SQLite."""
+        self._connection.close()
+
+
+def _failed(path: Path, error: sqlite3.Error) -> StorageFailed:
+    return StorageFailed(
+        Words(
+            f"数据库 {path} 用不了：{error}。请检查磁盘空间和文件权限。",
+            f"The database {path} cannot be used: {error}. Check free space and file permissions.",
+        )
+    )

@@ -1,0 +1,1 @@
+"""Anything the model can call: what a tool is, which there are, and running one."""
