@@ -26,6 +26,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from qingtuan.language import Language, Words
 
 
@@ -99,8 +101,19 @@ class ModelUnreachable(ForOwner):
     """No model answered, after retries and fall-back."""
 
 
+RefusalReason = Literal["key", "balance", "content", "history", "model", "request"]
+
+
 class ModelRefused(ForOwner):
-    """A provider refused a request for a reason that a retry does not change."""
+    """A provider refused a request for a reason that a retry does not change.
+
+    `reason` says which: the key, the balance, a content filter, a message of the history, the model's
+    name, or the shape of the request.
+    """
+
+    def __init__(self, words: Words, *, reason: RefusalReason, detail: str = "") -> None:
+        super().__init__(words, detail=detail)
+        self.reason = reason
 
 
 class HomeInUse(ForOwner):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 ChatRole = Literal["system", "user", "assistant", "tool"]
 Finish = Literal["stop", "length", "tool_calls", "content_filter"]
@@ -114,3 +114,53 @@ class TakenBack:
 
 ChatEvent = TextDelta | TakenBack | Answer
 """What a model yields: deltas, perhaps taken back, and in the end exactly one Answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class WireRequest:
+    """The bytes of a request in the pieces that the log keeps: each message, the tools, the rest.
+
+    `body()` is exactly what is sent; splitting and joining lose nothing.
+    """
+
+    messages: tuple[bytes, ...]
+    """One JSON object each."""
+    tools: bytes | None
+    """A JSON array, or None when the request carries no tools."""
+    params: bytes
+    """A JSON object with every other field."""
+
+    def body(self) -> bytes:
+        """The request body: one JSON object; `tools` and `messages` first, so that prefixes stay equal."""
+        tools = b'"tools":' + self.tools + b"," if self.tools is not None else b""
+        rest = self.params.strip()[1:-1].strip()
+        return b"{" + tools + b'"messages":[' + b",".join(self.messages) + b"]" + (b"," + rest if rest else b"") + b"}"
+
+
+class Recorder(Protocol):
+    """Where a model writes down what it is about to do and what went wrong."""
+
+    def requested(self, wire: WireRequest, model: str) -> None:
+        """A request is about to be sent to `model`."""
+        ...
+
+    def failed(self, model: str, reason: str, *, again: bool) -> None:
+        """It came to nothing; `again` says whether it is tried once more (here or with the fall-back)."""
+        ...
+
+
+class ChatModel(Protocol):
+    """Something that answers requests: an endpoint, or the embedded model."""
+
+    def encode(self, request: Request) -> WireRequest:
+        """The request as it would go over the wire. Pure: same request, same bytes."""
+        ...
+
+    def stream(self, request: Request, recorder: Recorder) -> AsyncIterator[ChatEvent]:
+        """Send the request and yield its answer as it comes; exactly one `Answer`, at the end.
+
+        Raises:
+            ModelUnreachable: nothing usable came after all retries.
+            ModelRefused: the provider refuses for a reason that does not go away by itself.
+        """
+        ...
