@@ -1,0 +1,94 @@
+"""Outbound messages: each stored before it is handed over, with what became of it (channels.md, Outbox)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event, Log, Place, event_from_row
+from qingtuan.messages import Origin, Outbound, Space
+from qingtuan.storage.sqlite import Database
+
+MessageKind = Literal["reply", "question", "notice"]
+
+_STATE_AFTER = {
+    Kind.DELIVERY_STARTED: "sending",
+    Kind.DELIVERY_SENT: "sent",
+    Kind.DELIVERY_REFUSED: "refused",
+    Kind.DELIVERY_UNKNOWN: "unknown",
+}
+
+
+def project(database: Database, event: Event) -> None:
+    """Keep `outbox` up to date."""
+    if event.kind is Kind.MESSAGE_SENT:
+        database.execute(
+            "INSERT INTO outbox (event, channel, space, state) VALUES (?, ?, ?, 'waiting')",
+            (event.id, event.payload["channel"], str(event.place.space)),
+        )
+    elif event.kind in _STATE_AFTER:
+        database.execute(
+            "UPDATE outbox SET state = ?, platform_id = ? WHERE event = ?",
+            (_STATE_AFTER[event.kind], event.payload.get("platform_id"), event.cause),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message about to be put into the outbox."""
+
+    channel: str
+    text: str
+    kind: MessageKind = "reply"
+    origin: Origin = Origin.ASSISTANT
+    """Inherited: a reply made from foreign material carries its origin."""
+    by_code: bool = False
+    """Whether code wrote it and not the model: it then is no part of what the model said."""
+
+
+class Outbox:
+    """The one road out."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def put(self, draft: Draft, place: Place, *, cause: str | None = None) -> Event:
+        """Store a message for delivery."""
+        payload = {"channel": draft.channel, "kind": draft.kind, "text": draft.text}
+        if draft.by_code:
+            payload["by"] = "code"
+        return self._log.append(Kind.MESSAGE_SENT, place, payload, origin=draft.origin, cause=cause)
+
+    def started(self, message: Event) -> None:
+        """The message is being handed over; with nothing after this, its outcome is unknown."""
+        self._log.append(Kind.DELIVERY_STARTED, message.place, cause=message.id)
+
+    def finished(self, message: Event, kind: Kind, *, platform_id: str | None = None, detail: str = "") -> Event:
+        """What the platform said: one of the kinds `delivery.sent`, `.refused`, `.unknown`."""
+        payload = {key: value for key, value in (("platform_id", platform_id), ("detail", detail)) if value}
+        return self._log.append(kind, message.place, payload, cause=message.id)
+
+    def waiting(self, channel: str, space: Space | None = None) -> list[Event]:
+        """Messages of a channel (and space) that were not yet handed over, oldest first."""
+        clause, values = (" AND o.space = ?", [str(space)]) if space else ("", [])
+        rows = self._log.database.rows(
+            "SELECT e.* FROM outbox AS o JOIN events AS e ON e.id = o.event"  # noqa: S608 (placeholders)
+            f" WHERE o.state = 'waiting' AND o.channel = ?{clause} ORDER BY e.seq",
+            [channel, *values],
+        )
+        return [event_from_row(row) for row in rows]
+
+    def settle(self) -> None:
+        """At a start: what was being handed over when the process died has an unknown outcome; it is not resent."""
+        for row in self._log.database.rows(
+            "SELECT e.* FROM outbox AS o JOIN events AS e ON e.id = o.event WHERE o.state = 'sending'"
+        ):
+            self.finished(event_from_row(row), Kind.DELIVERY_UNKNOWN, detail="the process ended during delivery")
+
+
+def outbound(message: Event) -> Outbound:
+    """A `message.sent` event as a channel gets it."""
+    if message.place.space is None:
+        raise ValueError("a message goes to a space")
+    return Outbound(message.id, message.place.space, message.payload["text"], message.payload["kind"])

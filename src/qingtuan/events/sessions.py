@@ -1,0 +1,82 @@
+"""Sessions of each space: which there are, which one runs, and since when their context counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event, Log, Place
+from qingtuan.ids import Ids
+from qingtuan.messages import Space
+from qingtuan.storage.sqlite import Database, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One running conversation of a space."""
+
+    id: str
+    space: Space
+    name: str | None
+    cleared: int
+    """`seq` of the event since which context counts; 0 if it was never emptied."""
+
+
+def project(database: Database, event: Event) -> None:
+    """Keep `sessions` and `running_sessions` up to date."""
+    session, space = event.place.session, event.place.space
+    if event.kind is Kind.SESSION_STARTED:
+        database.execute(
+            "INSERT INTO sessions (id, space, name, started) VALUES (?, ?, ?, ?)",
+            (session, str(space), event.payload.get("name"), event.id),
+        )
+    if event.kind is Kind.SESSION_CHOSEN or (event.kind is Kind.SESSION_STARTED and event.payload.get("name") is None):
+        database.execute(
+            "INSERT OR REPLACE INTO running_sessions (space, session) VALUES (?, ?)", (str(space), session)
+        )
+    if event.kind is Kind.SESSION_CLEARED:
+        database.execute("UPDATE sessions SET cleared = ? WHERE id = ?", (event.seq, session))
+
+
+class Sessions:
+    """Finds and starts sessions."""
+
+    def __init__(self, log: Log, ids: Ids) -> None:
+        self._log = log
+        self._ids = ids
+
+    def running(self, space: Space, person: str) -> Session:
+        """The running session of a space; the first one is started here."""
+        row = self._log.database.row(
+            "SELECT s.* FROM running_sessions AS r JOIN sessions AS s ON s.id = r.session WHERE r.space = ?",
+            (str(space),),
+        )
+        return _session(row) if row else self.start(space, person)
+
+    def named(self, space: Space, name: str, person: str) -> Session:
+        """The session of this name or id in the space, started if there is none; the running one stays."""
+        row = self._log.database.row(
+            "SELECT * FROM sessions WHERE space = ? AND (name = ? OR id = ?)", (str(space), name, name)
+        )
+        return _session(row) if row else self.start(space, person, name)
+
+    def start(self, space: Space, person: str, name: str | None = None) -> Session:
+        """Start the next session of a space. One without a name becomes the running one."""
+        session = self._ids.session()
+        self._log.append(Kind.SESSION_STARTED, Place(session, space, None, person), {"name": name})
+        return Session(session, space, name, 0)
+
+    def clear(self, session: Session, person: str, *, cause: str | None = None) -> None:
+        """Empty the context of a session; its events stay and can be recalled."""
+        self._log.append(Kind.SESSION_CLEARED, Place(session.id, session.space, None, person), cause=cause)
+
+    def get(self, session: str) -> Session:
+        """The session of this id. Raises `KeyError` if there is none."""
+        row = self._log.database.row("SELECT * FROM sessions WHERE id = ?", (session,))
+        if row is None:
+            raise KeyError(session)
+        return _session(row)
+
+
+def _session(row: Row) -> Session:
+    return Session(row["id"], Space.parse(row["space"]), row["name"], row["cleared"])

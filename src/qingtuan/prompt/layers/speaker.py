@@ -1,0 +1,58 @@
+"""Layers 4 and 5: who speaks now, when it is, and what of the owner is public."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from qingtuan.identity.scopes import Role
+from qingtuan.language import Words
+from qingtuan.prompt.view import Layer, TurnView
+
+_WEEKDAYS = Words("一二三四五六日", "Mon Tue Wed Thu Fri Sat Sun")
+_DAYS = (Words("今天", "today"), Words("明天", "tomorrow"), Words("后天", "the day after"))
+_NOW = Words("[现在：{time}（{zone}）。{days}]", "[Now: {time} ({zone}). {days}]")
+_WHO = Words(
+    "[说话人：{role}，账号 {account}，{place}。由系统按账号判定]",
+    "[Speaker: {role}, account {account}, {place}. Decided by the system from the account]",
+)
+_ROLES = {
+    Role.OWNER: Words("主人", "the owner"),
+    Role.MEMBER: Words("非主人（成员）", "not the owner (member)"),
+    Role.GUEST: Words("非主人（访客）", "not the owner (guest)"),
+}
+_PRIVATE = Words("私聊", "private chat")
+_GROUP = Words("群聊 {id}", "group {id}")
+_PUBLIC = Words("[主人公开的信息] {text}", "[Public about the owner] {text}")
+
+
+def speaker(view: TurnView) -> Layer:
+    """Layer 4, in the tail: date, time, weekday, zone, the days that words like 明天 mean, and who speaks."""
+    space = view.reader.space
+    place = _GROUP.say(view.language).format(id=space.id) if space.is_group else _PRIVATE.say(view.language)
+    who = _WHO.say(view.language).format(
+        role=_ROLES[view.reader.role].say(view.language), account=view.account, place=place
+    )
+    return Layer("4", "speaker and time", f"{_now(view)}\n{who}", "account and clock")
+
+
+def owner_public(view: TurnView) -> Layer | None:
+    """Layer 5: the owner's public name and ids, as the settings make them public."""
+    if not view.owner_public:
+        return None
+    text = _PUBLIC.say(view.language).format(text=view.owner_public)
+    return Layer("5", "public about the owner", text, "settings: owner.public_name, owner.public_ids")
+
+
+def _now(view: TurnView) -> str:
+    days = [f"{words.say(view.language)} {_date(view, offset)}" for offset, words in enumerate(_DAYS)]
+    separator = "，" if view.language == "zh" else ", "
+    return _NOW.say(view.language).format(
+        time=f"{view.now:%Y-%m-%d %H:%M}", zone=str(view.now.tzinfo), days=separator.join(days)
+    )
+
+
+def _date(view: TurnView, offset: int) -> str:
+    day = view.now.date() + timedelta(days=offset)
+    if view.language == "zh":
+        return f"{day:%m-%d} 周{_WEEKDAYS.zh[day.weekday()]}"
+    return f"{day:%m-%d} {_WEEKDAYS.en.split()[day.weekday()]}"
