@@ -63,6 +63,8 @@ class _Builder:
         self._received: dict[str, Event] = {}
         self._open_calls: dict[str, Event] = {}
         """Calls of the newest assistant message that have no result yet, by call id."""
+        self._notes: list[Said] = []
+        """What happened beside open calls, such as a no to an older question: it stands after their results."""
 
     def take(self, event: Event) -> None:
         match event.kind:
@@ -134,12 +136,16 @@ class _Builder:
         call = event.payload["call"]
         if self._open_calls.pop(call, None) is not None:
             self._add(ChatMessage("tool", event.payload["shown"], call_id=call), event, event.origin)
+        if not self._open_calls:
+            self._close_calls()
 
     def _close_calls(self) -> None:
         for call, event in self._open_calls.items():
             text = UNKNOWN_OUTCOME.say(self._language)
             self._items.append(Said(ChatMessage("tool", text, call_id=call), Origin.SYSTEM, event.id, event.place.turn))
         self._open_calls = {}
+        self._items += self._notes
+        self._notes = []
 
     def _reply_sent(self, event: Event) -> None:
         # What the model itself said stands in model.answered already; here come the sentences that code
@@ -151,7 +157,9 @@ class _Builder:
         outcome = "expired" if event.kind is Kind.CONFIRMATION_EXPIRED else event.payload["answer"]
         if (words := _CLOSED.get(outcome)) is not None:
             text = words.say(self._language).format(tool=event.payload["tool"])
-            self._add(ChatMessage("system", text), event, Origin.SYSTEM)
+            self._notes.append(Said(ChatMessage("system", text), Origin.SYSTEM, event.id, event.place.turn))
+            if not self._open_calls:
+                self._close_calls()
 
 
 def material_text(material: Material, language: Language) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from qingtuan.identity.scopes import Reader
@@ -62,6 +62,10 @@ class TurnView:
     waiting: bool = False
     """Whether a question of this session is open."""
     last_round: bool = False
+    models: Mapping[str, str] = field(default_factory=dict)
+    """Model name by route; `reason` is always there."""
+    context_tokens: int = 32_000
+    """How much the smallest model that may answer can hold."""
     model: str | None = None
     """A model chosen for the session by command."""
 

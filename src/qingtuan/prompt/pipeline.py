@@ -1,0 +1,151 @@
+"""The pipeline of adapters that turns a view into a request: one visible list, each a pure function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+
+from qingtuan.models.chat import ChatMessage, Params, Request, ToolSpec
+from qingtuan.models.routing import Route, TurnFacts, route_for, temperature_for
+from qingtuan.models.usage import estimate_tokens
+from qingtuan.prompt.history import Said
+from qingtuan.prompt.layers import memory as memory_layers
+from qingtuan.prompt.layers import persona, rules, speaker
+from qingtuan.prompt.view import Layer, TurnView
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A request in the making."""
+
+    head: tuple[Layer, ...] = ()
+    """Layers that stay the same from turn to turn, in the order of the request."""
+    before: tuple[Said, ...] = ()
+    tail: tuple[Layer, ...] = ()
+    """Layers that change each turn: they stand behind the history, so that the prefix before it is kept."""
+    current: tuple[Said, ...] = ()
+    tools: tuple[ToolSpec, ...] = ()
+    route: Route = "reason"
+    params: Params = Params(model="")  # noqa: RUF009 (frozen)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one adapter changed, for the trace."""
+
+    adapter: str
+    changed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A request with what it was made of."""
+
+    request: Request
+    draft: Draft
+    steps: tuple[Step, ...]
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """Layers 1 to 7 as they stand in the request; 8 and 9 are its messages."""
+        return (*self.draft.head, *self.draft.tail)
+
+
+Adapter = Callable[[TurnView, Draft], Draft]
+
+
+def base(view: TurnView, draft: Draft) -> Draft:
+    """Rules, protocol, card and public facts in front; the history; who speaks and when behind it."""
+    head = (rules.system_rules(view), rules.protocol(view), persona.persona(view), speaker.owner_public(view))
+    return replace(
+        draft,
+        head=tuple(layer for layer in head if layer),
+        before=view.before,
+        tail=(speaker.speaker(view),),
+        current=view.current,
+    )
+
+
+def model_choice(view: TurnView, draft: Draft) -> Draft:
+    """The route that the turn's own words call for, and the model of that route."""
+    route = route_for(TurnFacts(text=view.words, has_image=view.images > 0, question_open=view.waiting))
+    model = view.model or view.models.get(route) or view.models["reason"]
+    return replace(draft, route=route, params=replace(draft.params, model=model))
+
+
+def temperature(view: TurnView, draft: Draft) -> Draft:
+    """Low after a result, higher where something is to be invented by request."""
+    after_result = bool(view.current) and view.current[-1].message.role == "tool"
+    value = temperature_for(draft.route, view.words, after_result=after_result)
+    return replace(draft, params=replace(draft.params, temperature=value))
+
+
+def memory(view: TurnView, draft: Draft) -> Draft:
+    """Pinned memory in front, what was recalled for this message behind."""
+    pinned, recalled = memory_layers.pinned(view), memory_layers.recalled(view)
+    head = (*draft.head, pinned) if pinned else draft.head
+    tail = (*draft.tail, recalled) if recalled else draft.tail
+    return replace(draft, head=head, tail=tail)
+
+
+def summaries(view: TurnView, draft: Draft) -> Draft:
+    """The compressed older part of the session, between memory and raw messages."""
+    return replace(draft, head=(*draft.head, *memory_layers.summaries(view)))
+
+
+def tools(view: TurnView, draft: Draft) -> Draft:
+    """The tools of the turn; none in the last round, which must end in words, and none for pictures."""
+    silent = view.last_round or draft.route == "vision"
+    return replace(draft, tools=() if silent else view.tools)
+
+
+def budget(view: TurnView, draft: Draft) -> Draft:
+    """Whole oldest turns leave until the request fits the model's context; a call never loses its result."""
+    room = view.context_tokens - _tokens(draft.head) - _tokens(draft.tail) - _said_tokens(draft.current)
+    kept = list(draft.before)
+    used = _said_tokens(kept)
+    while kept and used > room:
+        turn = kept[0].turn
+        while kept and kept[0].turn == turn:
+            used -= _said_tokens([kept.pop(0)])
+    return replace(draft, before=tuple(kept))
+
+
+PIPELINE: tuple[tuple[str, Adapter], ...] = (
+    ("base", base),
+    ("model choice", model_choice),
+    ("temperature", temperature),
+    ("memory", memory),
+    ("summaries", summaries),
+    ("tools", tools),
+    ("budget", budget),
+)
+
+
+def build(view: TurnView) -> Built:
+    """The request of a view: a pure function, so that the same inputs give the same bytes."""
+    draft = Draft()
+    steps = []
+    for name, adapter in PIPELINE:
+        changed = adapter(view, draft)
+        differing = [f.name for f in fields(Draft) if getattr(changed, f.name) != getattr(draft, f.name)]
+        steps.append(Step(name, tuple(differing)))
+        draft = changed
+    messages = (
+        *(ChatMessage("system", layer.text) for layer in draft.head),
+        *(said.message for said in draft.before),
+        *(ChatMessage("system", layer.text) for layer in draft.tail),
+        *(said.message for said in draft.current),
+    )
+    return Built(Request(messages, draft.tools, draft.params), draft, tuple(steps))
+
+
+def _tokens(layers: Sequence[Layer]) -> int:
+    return sum(estimate_tokens(layer.text) for layer in layers)
+
+
+def _said_tokens(items: Sequence[Said]) -> int:
+    return sum(
+        estimate_tokens(item.message.text) + sum(estimate_tokens(call.arguments) for call in item.message.calls)
+        for item in items
+    )

@@ -1,0 +1,1 @@
+"""One message and all that follows from it, up to the reply."""

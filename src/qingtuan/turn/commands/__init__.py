@@ -1,0 +1,1 @@
+"""Commands: one registry for dispatch, help, permission and completion in every channel."""

@@ -1,0 +1,77 @@
+"""Commands about the conversation itself: help, who speaks, next session, clearing, stopping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from qingtuan.events.sessions import Sessions
+from qingtuan.identity.scopes import Role
+from qingtuan.language import Language, Words
+from qingtuan.turn.commands.registry import Command, CommandReply, Commands, Invocation
+from qingtuan.turn.queue import SessionQueues
+
+_HELP_LINES = 8
+"""`/help` fits one screen of a chat app (memory.md, Commands)."""
+
+_TALK = Words("直接说话就行：记事、查记忆、办事都能说。", "Just talk: to remember, to look up, to get things done.")
+_MORE = Words("全部命令：/help all", "All commands: /help all")
+_NEXT = Words("好，开始新的对话。", "A new session begins.")
+_CLEARED = Words(
+    "这个对话的上下文清空了。记住的事和记录都还在。",
+    "The context of this session is empty now. What is remembered and recorded stays.",
+)
+_STOPPED = Words("已停下。", "Stopped.")
+_NOTHING_RUNS = Words("现在没有在做的事。", "Nothing is running.")
+_ROLES = {
+    Role.OWNER: Words("主人", "the owner"),
+    Role.MEMBER: Words("成员", "a member"),
+    Role.GUEST: Words("访客", "a guest"),
+}
+_WHO = Words("账号 {account}，你是{role}（{person}）。", "Account {account}: you are {role} ({person}).")
+
+
+def conversation_commands(
+    sessions: Sessions, queues: SessionQueues, after_session: Callable[[str], None], commands: Callable[[], Commands]
+) -> list[Command]:
+    """`after_session` is told the id of a session that was left by `/new`, so that what is due for it gets done;
+    `commands` gives the whole registry, which `/help` lists."""
+
+    async def help_(invocation: Invocation) -> CommandReply:
+        usable = commands().usable(invocation.reader)
+        if invocation.argument.lower() in ("all", "全部"):
+            return CommandReply("\n".join(_line(command, invocation.language) for command in usable))
+        lines = [_line(command, invocation.language) for command in usable if command.short_help]
+        frame = [_TALK.say(invocation.language), *lines[: _HELP_LINES - 2], _MORE.say(invocation.language)]
+        return CommandReply("\n".join(frame))
+
+    async def whoami(invocation: Invocation) -> CommandReply:
+        role = _ROLES[invocation.reader.role].say(invocation.language)
+        words = _WHO.say(invocation.language)
+        return CommandReply(words.format(account=invocation.account, role=role, person=invocation.reader.person))
+
+    async def new(invocation: Invocation) -> CommandReply:
+        sessions.start(invocation.session.space, invocation.reader.person)
+        after_session(invocation.session.id)
+        return CommandReply(_NEXT.say(invocation.language))
+
+    async def clear(invocation: Invocation) -> CommandReply:
+        sessions.clear(invocation.session, invocation.reader.person, cause=invocation.message.id)
+        return CommandReply(_CLEARED.say(invocation.language))
+
+    async def stop(invocation: Invocation) -> CommandReply:
+        stopped = queues.stop(invocation.session.id)
+        return CommandReply((_STOPPED if stopped else _NOTHING_RUNS).say(invocation.language))
+
+    return [
+        Command(("帮助", "help"), Words("能用的命令", "commands you can use"), help_, usage="[all]"),
+        Command(("我是谁", "whoami"), Words("系统认得的你", "who the system takes you for"), whoami),
+        Command(("新对话", "new"), Words("开始新的对话", "begin a new session"), new, short_help=True),
+        Command(("清空", "clear", "重置"), Words("清空当前对话的上下文", "empty this session's context"), clear),
+        Command(("停", "stop"), Words("停下正在做的事", "stop what is running"), stop, short_help=True),
+    ]
+
+
+def _line(command: Command, language: Language) -> str:
+    names = " ".join(f"/{name}" for name in command.names[:2])
+    usage = f" {command.usage}" if command.usage else ""
+    return f"{names}{usage}  {command.help.say(language)}"

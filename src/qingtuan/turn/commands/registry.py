@@ -1,0 +1,108 @@
+"""The one registry of commands (memory.md, Commands).
+
+A command has a Chinese and an English name, says who may use it and where its answer may be read, and takes
+the rest of the line. Matching is by whole words: `/todolist` is not `/todo`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from qingtuan.events.log import Event
+from qingtuan.events.sessions import Session
+from qingtuan.identity.scopes import Reader, Role
+from qingtuan.language import Language, Words
+
+_COMMAND = re.compile(r"/([^\s/]+)(?:\s+(.*))?\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One use of a command."""
+
+    reader: Reader
+    account: str
+    channel: str
+    session: Session
+    message: Event
+    """The message that holds it: what the command does is caused by it."""
+    argument: str
+    """What follows the name, stripped."""
+    language: Language
+
+
+@dataclass(frozen=True, slots=True)
+class CommandReply:
+    """What a command answers."""
+
+    text: str
+    private: bool = False
+    """Whether it holds somebody's memory or settings and must not be read in a group."""
+
+
+Run = Callable[[Invocation], Awaitable[CommandReply]]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command. `names` are without the slash, Chinese first; further ones are older spellings."""
+
+    names: tuple[str, ...]
+    help: Words
+    run: Run
+    owner_only: bool = False
+    answers_in_private: bool = False
+    """Whether the answer is only for the person: then it is refused in a group with a hint where to go."""
+    usage: str = ""
+    short_help: bool = False
+    """Whether it is among the few lines of `/help`."""
+
+    def may_use(self, reader: Reader) -> bool:
+        """Whether this person may use it at all."""
+        return reader.role is Role.OWNER or not self.owner_only
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A text that looks like a command and is none; `near` are names the person may use."""
+
+    name: str
+    near: tuple[str, ...]
+
+
+class Commands:
+    """All commands by name."""
+
+    def __init__(self, commands: Iterable[Command]) -> None:
+        self._by_name: dict[str, Command] = {}
+        self._all: list[Command] = []
+        for command in commands:
+            self._all.append(command)
+            for name in command.names:
+                if self._by_name.setdefault(name.lower(), command) is not command:
+                    raise ValueError(f"two commands are called /{name}")
+
+    def __iter__(self) -> Iterator[Command]:
+        return iter(self._all)
+
+    def match(self, text: str, reader: Reader) -> tuple[Command, str] | Unknown | None:
+        """The command that a message is, with its argument; None if the message is no command.
+
+        A slash and a space, a path (`/etc/hosts`) or a bare slash are ordinary messages.
+        """
+        found = _COMMAND.match(text.strip())
+        if not found:
+            return None
+        name, argument = found[1].lower(), (found[2] or "").strip()
+        command = self._by_name.get(name)
+        if command is not None:
+            return command, argument
+        usable = [n for n, c in self._by_name.items() if c.may_use(reader)]
+        return Unknown(found[1], tuple(difflib.get_close_matches(name, usable, n=3, cutoff=0.5)))
+
+    def usable(self, reader: Reader) -> list[Command]:
+        """What this person may use, in the order of registration: for help and completion."""
+        return [command for command in self._all if command.may_use(reader)]

@@ -1,0 +1,70 @@
+"""What can be seen of a turn while it works: for channels that stream. Nothing here is state; a listener that
+comes late or goes away loses the show and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from qingtuan.events.log import Event
+from qingtuan.models.chat import TakenBack, TextDelta
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRuns:
+    """A tool call began."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageOut:
+    """A message was put into the outbox: a reply, a question or a notice."""
+
+    message: Event
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """The turn is over."""
+
+    turn: str
+    outcome: Outcome
+
+
+Outcome = Literal["replied", "waiting", "failed", "refused", "stopped"]
+"""How a turn ended: with a reply; stopped for a confirmation; no model; not allowed; stopped by its person."""
+
+Progress = TextDelta | TakenBack | ToolRuns | MessageOut | TurnEnded
+
+
+class Stage:
+    """Passes progress of turns to whoever watches their session."""
+
+    def __init__(self) -> None:
+        self._watchers: dict[str, list[asyncio.Queue[Progress]]] = {}
+
+    def show(self, session: str, progress: Progress) -> None:
+        """Tell everybody who watches `session`."""
+        for queue in self._watchers.get(session, ()):
+            queue.put_nowait(progress)
+
+    @contextmanager
+    def watch(self, session: str) -> Iterator[AsyncIterator[Progress]]:
+        """Progress of a session from now on, until the block is left."""
+        queue: asyncio.Queue[Progress] = asyncio.Queue()
+        self._watchers.setdefault(session, []).append(queue)
+        try:
+            yield _endless(queue)
+        finally:
+            self._watchers[session].remove(queue)
+            if not self._watchers[session]:
+                del self._watchers[session]
+
+
+async def _endless(queue: asyncio.Queue[Progress]) -> AsyncIterator[Progress]:
+    while True:
+        yield await queue.get()
