@@ -1,0 +1,46 @@
+# What people run. `make chat` and `make test` are all that a fresh machine needs; each sets up what it uses.
+# ARGS goes to the command as it stands: make chat ARGS='ask "明天提醒我交报告"'
+
+.DEFAULT_GOAL := help
+.PHONY: help chat test check bench lock clean install install-dev
+
+BIN := .venv/bin
+COMPILE := env -u UV_FIND_LINKS -u UV_INDEX -u UV_INDEX_URL -u UV_EXTRA_INDEX_URL uv --no-config pip compile --quiet \
+	--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+	--custom-compile-command 'make lock'
+LOCAL := import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['local'], sep=chr(10))
+SERVERS := $(wildcard servers/*/pyproject.toml)
+
+help: ## these lines
+	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile | expand -t 16
+
+chat: install ## talk with it; ARGS='…' runs any qingtuan command
+	@$(BIN)/qingtuan $(or $(value ARGS),chat)
+
+test: install-dev ## the whole test suite; ARGS='tests/memory -k pin' picks from it
+	@$(BIN)/python -m pytest $(value ARGS)
+
+check: install-dev ## style, types, layers, sizes, docs: quick
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest -q tests/architecture
+
+bench: install-dev ## the figures of the targets; ARGS=--short for a quick look
+	@$(BIN)/python -m bench $(value ARGS)
+
+lock: ## choose versions anew (needs uv); ARGS=--upgrade takes the newest
+	$(COMPILE) $(value ARGS) -o requirements.lock --group build pyproject.toml $(SERVERS)
+	python3 -c "$(LOCAL)" | $(COMPILE) $(value ARGS) -o requirements-local.lock -c requirements.lock -
+	$(COMPILE) $(value ARGS) -o requirements-dev.lock -c requirements.lock --group build --group dev \
+		pyproject.toml $(SERVERS)
+
+clean: ## remove the environment and caches; the data folder stays
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+install:
+	@sh scripts/install.sh run
+
+install-dev:
+	@sh scripts/install.sh dev

@@ -1,0 +1,52 @@
+"""A module is one idea: at most 500 lines; a function at most 60 lines and 6 parameters."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.architecture.source import REPOSITORY, python_files, tree_of
+
+MODULE_LINES = 500
+FUNCTION_LINES = 60
+PARAMETERS = 6
+
+
+def functions(tree: ast.AST) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, bool]]:
+    """Every function, and whether its first parameter is the object or class it belongs to."""
+    for node in ast.walk(tree):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                static = any(isinstance(mark, ast.Name) and mark.id == "staticmethod" for mark in child.decorator_list)
+                yield child, isinstance(node, ast.ClassDef) and not static
+
+
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef, *, bound: bool) -> int:
+    given = function.args
+    named = len(given.posonlyargs) + len(given.args) + len(given.kwonlyargs)
+    return named + (given.vararg is not None) + (given.kwarg is not None) - bound
+
+
+def offences(path: Path) -> Iterator[str]:
+    lines = len((REPOSITORY / path).read_text("utf-8").splitlines())
+    if lines > MODULE_LINES:
+        yield f"{path} has {lines} lines"
+    for function, bound in functions(tree_of(path)):
+        length = (function.end_lineno or 0) - function.lineno + 1
+        if length > FUNCTION_LINES:
+            yield f"{path}:{function.lineno}: {function.name} has {length} lines"
+        count = parameters(function, bound=bound)
+        # A test takes the fixtures that it takes, and some functions in tests are data.
+        if count > PARAMETERS and path.parts[0] != "tests":
+            yield f"{path}:{function.lineno}: {function.name} takes {count} parameters"
+
+
+def test_modules_and_functions_are_small() -> None:
+    assert [offence for path in python_files("src", "servers", "bench", "tests") for offence in offences(path)] == []
+
+
+def test_the_counting() -> None:
+    source = "class A:\n  def m(self, a, /, b, *c, d, **e): ...\n  @staticmethod\n  def s(a, b): ...\ndef f(): ...\n"
+    counted = {function.name: parameters(function, bound=bound) for function, bound in functions(ast.parse(source))}
+    assert counted == {"m": 5, "s": 2, "f": 0}
