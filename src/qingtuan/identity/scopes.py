@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
@@ -61,6 +63,39 @@ class Scope:
             raise ValueError(f"not a scope: {text!r}")
         return cls("user" if kind == "user" else "group", name)
 
+    @property
+    def folder(self) -> str:
+        """Where the pages of this scope stand below the wiki, such as `users/qq-10001`: one folder, one scope.
+
+        Raises:
+            ValueError: the id is none that code made, so no folder may be made from it.
+        """
+        match self.kind:
+            case "user" if is_safe_name(self.id):
+                return f"users/{self.id}"
+            case "group":
+                return f"groups/{encode_name(self.id)}"
+            case "shared":
+                return "shared"
+        raise ValueError(f"not the id of a person: {self.id!r}")
+
+    @classmethod
+    def of_path(cls, path: str) -> Scope | None:
+        """The scope whose folder holds `path` (relative to the wiki, with `/`), or None if none does."""
+        top, _, rest = path.partition("/")
+        name, _, page = rest.partition("/")
+        try:
+            match top:
+                case "shared" if rest:
+                    return SHARED
+                case "users" if page and is_safe_name(name):
+                    return cls.of_person(name)
+                case "groups" if page:
+                    return cls.of_group(decode_name(name))
+        except ValueError:
+            pass
+        return None
+
     @classmethod
     def of_person(cls, person: str) -> Scope:
         return cls("user", person)
@@ -80,3 +115,60 @@ class Reader:
     person: str
     role: Role
     space: Space
+
+
+_PLAIN = re.compile(rb"[a-z0-9.]")
+_LONGEST_NAME = 200
+"""Bytes. File systems allow 255; names of pages and temporary files are built around this one."""
+
+
+def encode_name(text: str) -> str:
+    """`qq:10001` as a name for folders and persons, `qq-10001`. Reversible, and no two texts share one.
+
+    Lower-case letters, digits, `.` and (behind the first colon) `-` stay; every other byte of the UTF-8 text
+    becomes `_` and two hex digits. Upper case too, since some file systems do not tell it from lower.
+
+    Raises:
+        ValueError: the text is empty or longer than any account is.
+    """
+    platform, colon, rest = text.partition(":")
+    name = _encode(platform) + (f"-{_encode(rest, dash=True)}" if colon else "")
+    if name.startswith("."):
+        name = f"_2e{name[1:]}"
+    if not name or len(name) > _LONGEST_NAME:
+        raise ValueError(f"not a text to make a name from: {text[:80]!r}")
+    return name
+
+
+def decode_name(name: str) -> str:
+    """The text that `encode_name` made `name` from. Raises `ValueError` for any other name."""
+    platform, dash, rest = name.partition("-")
+    text = _decode(platform) + (f":{_decode(rest)}" if dash else "")
+    if encode_name(text) != name:
+        raise ValueError(f"not an encoded name: {name!r}")
+    return text
+
+
+def is_safe_name(name: str) -> bool:
+    """Whether `name` can be a folder as it stands: no separators, not hidden, one spelling on every file system."""
+    return (
+        0 < len(name.encode()) <= _LONGEST_NAME
+        and name[0] not in ".-"
+        and all(letter.isalnum() or letter in "-_." for letter in name)
+        and name == unicodedata.normalize("NFKC", name).casefold()
+    )
+
+
+def _encode(text: str, *, dash: bool = False) -> str:
+    pieces = (bytes([byte]) for byte in text.encode())
+    return "".join(
+        piece.decode() if _PLAIN.match(piece) or (dash and piece == b"-") else f"_{piece[0]:02x}" for piece in pieces
+    )
+
+
+def _decode(text: str) -> str:
+    plain = re.sub(r"_([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), text)
+    try:
+        return plain.encode("latin-1").decode()
+    except UnicodeError as error:
+        raise ValueError(f"not an encoded name: {text!r}") from error

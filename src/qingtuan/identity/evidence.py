@@ -1,0 +1,129 @@
+"""Whether the values of a call stand in the speaker's own message, so that no material put them there. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from qingtuan.identity.redaction import readable
+
+_URL = re.compile(r"(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s<>\"'“”‘’「」『』《》（）【】，。；、！？]+", re.IGNORECASE)
+_TRAILING = ".,;:!?)]}'\""
+_NEGATION = re.compile(r"(?:不|不要|别|勿|没|没有|无须|不用|\bnot|n't|\bnever|\bno|\bwithout)\s*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value of a call's arguments: where it stands (`message`, `filter.area`), and its text."""
+
+    path: str
+    text: str
+
+
+def values_of(arguments: Mapping[str, Any], *, without: Collection[str] = ()) -> Iterator[Value]:
+    """Every value of the arguments, one by one, and every key below the top (those are data, too).
+
+    The arguments named in `without` are left out. Nothing (null, an empty text, list or object) is no value.
+    """
+    for key, value in arguments.items():
+        if key not in without:
+            yield from _flatten(key, value)
+
+
+def _flatten(path: str, value: object) -> Iterator[Value]:
+    stack: list[tuple[str, object]] = [(path, value)]
+    while stack:
+        where, item = stack.pop()
+        if isinstance(item, Mapping):
+            for key, below in item.items():
+                yield Value(f"{where}.{key}", str(key))
+                stack.append((f"{where}.{key}", below))
+        elif isinstance(item, (list, tuple)):
+            stack.extend((where, below) for below in item)
+        elif isinstance(item, bool):
+            yield Value(where, "true" if item else "false")
+        elif isinstance(item, float) and item.is_integer():
+            yield Value(where, str(int(item)))
+        elif item is not None and str(item).strip():
+            yield Value(where, str(item))
+
+
+def evidence(
+    arguments: Mapping[str, Any], own_words: str, resolved: Iterable[str] = (), labels: Collection[str] = ()
+) -> tuple[str, ...]:
+    """The arguments that the speaker's own message of this turn does not account for; empty when all are.
+
+    A value counts when it stands in `own_words` (letter case, width and spaces aside; a number or a Latin word as
+    a whole; not right behind a negation that the value leaves out), or when it equals one of `resolved`: what code,
+    never a model, made from those words, such as a date. Arguments named in `labels` (kind, predicate, topic,
+    subject) need no evidence.
+    """
+    words = OwnWords(own_words)
+    made = {squeezed(text) for text in resolved}
+    missing = (
+        value.path
+        for value in values_of(arguments, without=labels)
+        if squeezed(value.text) not in made and not words.hold(value.text)
+    )
+    return tuple(dict.fromkeys(missing))
+
+
+def urls_in(text: str) -> frozenset[str]:
+    """The addresses in a text, as they stand there; without the punctuation of the sentence around them."""
+    return frozenset(url.rstrip(_TRAILING) for url in _URL.findall(text))
+
+
+def without_urls(text: str) -> str:
+    """The text with its addresses taken out."""
+    return _URL.sub(" ", text).strip()
+
+
+def squeezed(text: str) -> str:
+    """`text` for comparing: as a person reads it, in one letter case, without spaces."""
+    plain, _ = readable(text)
+    return "".join(plain.casefold().split())
+
+
+class OwnWords:
+    """A text in which values are looked up."""
+
+    def __init__(self, text: str) -> None:
+        plain, _ = readable(text)
+        self._spaced = plain.casefold()
+        self._letters: list[str] = []
+        self._places: list[int] = []
+        for place, letter in enumerate(self._spaced):
+            if not letter.isspace():
+                self._letters.append(letter)
+                self._places.append(place)
+        self._squeezed = "".join(self._letters)
+
+    def hold(self, value: str) -> bool:
+        """Whether `value` stands here, whole, and not negated."""
+        sought = squeezed(value)
+        start = self._squeezed.find(sought) if sought else -1
+        while start >= 0:
+            if self._whole(start, start + len(sought)) and not self._negated(start):
+                return True
+            start = self._squeezed.find(sought, start + 1)
+        return False
+
+    def _whole(self, start: int, stop: int) -> bool:
+        """No number and no Latin word is cut at either end: 3 is not in 30, and not "art" in "start"."""
+        return not (self._runs_on(start - 1, start) or self._runs_on(stop - 1, stop))
+
+    def _runs_on(self, left: int, right: int) -> bool:
+        if left < 0 or right >= len(self._squeezed) or self._places[right] - self._places[left] > 1:
+            return False
+        one, other = self._letters[left], self._letters[right]
+        return _latin(one) and _latin(other)
+
+    def _negated(self, start: int) -> bool:
+        place = self._places[start]
+        return bool(_NEGATION.search(self._spaced[max(0, place - 12) : place]))
+
+
+def _latin(letter: str) -> bool:
+    return letter.isascii() and letter.isalnum()

@@ -1,0 +1,140 @@
+"""Who is answered, and who is told why not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from qingtuan.identity.access import (
+    GUEST_LIMITS,
+    MEMBER_LIMITS,
+    REFUSAL_INTERVAL,
+    AccessRules,
+    Admitted,
+    Arrival,
+    Counters,
+    Reason,
+    Refused,
+    admit,
+)
+from qingtuan.identity.accounts import Person
+from qingtuan.identity.scopes import Role
+from qingtuan.messages import Space
+
+CHAT = Space("private", "qq:2")
+GROUP = Space("group", "qq:777")
+OPEN = AccessRules(groups=frozenset({"qq:777"}))
+LI = Person("qq-2", ("qq:2",))
+
+
+def arrival(role: Role, space: Space = CHAT, own_chars: int = 5, **facts: Any) -> Arrival:
+    return Arrival(LI, role, space, own_chars, **facts)
+
+
+def reason(result: Admitted | Refused) -> Reason | None:
+    return result.reason if isinstance(result, Refused) else None
+
+
+@pytest.mark.parametrize(
+    ("facts", "rules", "expected"),
+    [
+        (arrival(Role.OWNER), AccessRules(), None),
+        (arrival(Role.MEMBER), AccessRules(), None),
+        (arrival(Role.GUEST), AccessRules(), Reason.STRANGER),
+        (arrival(Role.GUEST), AccessRules(trial=3), None),
+        (arrival(Role.GUEST, GROUP), OPEN, None),
+        (arrival(Role.MEMBER, GROUP), OPEN, None),
+        (arrival(Role.OWNER, GROUP), OPEN, None),
+        (arrival(Role.GUEST, GROUP), AccessRules(), Reason.GROUP_CLOSED),
+        (arrival(Role.MEMBER, GROUP), AccessRules(), Reason.GROUP_CLOSED),
+        (arrival(Role.OWNER, GROUP, addressed=False), AccessRules(), Reason.GROUP_CLOSED),
+        (arrival(Role.OWNER, GROUP, addressed=False), OPEN, Reason.NOT_ADDRESSED),
+        (arrival(Role.GUEST, GROUP, addressed=False), OPEN, Reason.NOT_ADDRESSED),
+        (
+            arrival(Role.MEMBER, GROUP),
+            AccessRules(groups=OPEN.groups, disabled=frozenset({"qq:777"})),
+            Reason.GROUP_CLOSED,
+        ),
+        (Arrival(None, Role.GUEST, GROUP, 5), OPEN, Reason.SHARED_ID),
+        (arrival(Role.OWNER, temporary=True), AccessRules(trial=3), Reason.TEMPORARY),
+        (arrival(Role.OWNER, signed=False), AccessRules(), Reason.UNSIGNED),
+        (arrival(Role.GUEST, own_chars=150), AccessRules(trial=3), None),
+        (arrival(Role.GUEST, own_chars=151), AccessRules(trial=3), Reason.TOO_LONG),
+        (arrival(Role.GUEST, GROUP, own_chars=300), OPEN, None),
+        (arrival(Role.GUEST, GROUP, own_chars=301), OPEN, Reason.TOO_LONG),
+        (arrival(Role.MEMBER, own_chars=301), AccessRules(), None),
+        (arrival(Role.OWNER, own_chars=1_000_000), AccessRules(), None),
+        (arrival(Role.MEMBER), AccessRules(limits={}), Reason.STRANGER),
+    ],
+)
+def test_who_is_admitted(facts: Arrival, rules: AccessRules, expected: Reason | None) -> None:
+    assert reason(admit(facts, rules, Counters())) is expected
+
+
+@pytest.mark.parametrize(
+    ("counters", "expected"),
+    [
+        (Counters(queued=2), None),
+        (Counters(queued=3), Reason.QUEUE_FULL),
+        (Counters(turns_today=MEMBER_LIMITS.turns_a_day), Reason.TURNS_SPENT),
+        (Counters(tokens_today=MEMBER_LIMITS.tokens_a_day), Reason.TOKENS_SPENT),
+        (Counters(tokens_of_all_today=AccessRules().tokens_of_all), Reason.CEILING),
+    ],
+)
+def test_limits_bind_all_but_the_owner(counters: Counters, expected: Reason | None) -> None:
+    assert reason(admit(arrival(Role.MEMBER), AccessRules(), counters)) is expected
+    assert admit(arrival(Role.OWNER), AccessRules(), counters) == Admitted()
+
+
+def test_a_trial_ends_after_its_messages() -> None:
+    rules = AccessRules(trial=3)
+    answers = [reason(admit(arrival(Role.GUEST), rules, Counters(trial_used=used))) for used in range(5)]
+    assert answers == [None, None, None, Reason.TRIAL_OVER, Reason.TRIAL_OVER]
+
+
+@pytest.mark.parametrize(
+    ("space", "ago", "wait"),
+    [(CHAT, None, 0.0), (CHAT, 4.0, 6.0), (CHAT, 10.0, 0.0), (GROUP, 4.0, 1.0), (GROUP, 60.0, 0.0)],
+)
+def test_what_comes_too_soon_waits_and_is_not_dropped(space: Space, ago: float | None, wait: float) -> None:
+    assert admit(arrival(Role.MEMBER, space), OPEN, Counters(last_turn=ago)) == Admitted(wait=wait)
+    assert admit(arrival(Role.OWNER, space), OPEN, Counters(last_turn=ago)) == Admitted()
+
+
+def test_the_owner_can_enable_a_group_by_speaking_there() -> None:
+    assert admit(arrival(Role.OWNER, GROUP), AccessRules(), Counters()) == Admitted(only_enabling=True)
+
+
+def test_a_refusal_is_said_once_a_minute() -> None:
+    first = admit(arrival(Role.GUEST), AccessRules(), Counters())
+    again = admit(arrival(Role.GUEST), AccessRules(), Counters(last_refusal=REFUSAL_INTERVAL - 1))
+    later = admit(arrival(Role.GUEST), AccessRules(), Counters(last_refusal=REFUSAL_INTERVAL))
+    assert isinstance(first, Refused)
+    assert first.words is not None
+    assert again == Refused(Reason.STRANGER, None)
+    assert later == first
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        Arrival(None, Role.GUEST, CHAT, 5),
+        arrival(Role.GUEST, GROUP),
+        arrival(Role.MEMBER, temporary=True),
+        arrival(Role.MEMBER, signed=False),
+    ],
+)
+def test_silence_where_an_answer_would_say_too_much(facts: Arrival) -> None:
+    assert admit(facts, AccessRules(), Counters()) == Refused(reason(admit(facts, AccessRules(), Counters())), None)  # type: ignore[arg-type]
+
+
+def test_the_sentence_names_the_limit() -> None:
+    refused = admit(arrival(Role.GUEST, own_chars=151), AccessRules(trial=1), Counters())
+    assert isinstance(refused, Refused)
+    assert refused.words is not None
+    assert str(GUEST_LIMITS.private_chars) in refused.words.zh
+
+
+def test_guests_have_no_media_reminders_or_watches() -> None:
+    assert (GUEST_LIMITS.media_a_day, GUEST_LIMITS.reminders, GUEST_LIMITS.watches) == (0, 0, 0)
