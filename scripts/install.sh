@@ -37,21 +37,20 @@ make_venv() {
     exit 1
 }
 
+# With uv if it works; pip knows mirrors and certificates that people set for it and uv does not read.
 install() {
-    if has_uv; then
-        uv pip install --quiet --python "$python" "$@" >&2
-    else
-        "$python" -m pip install --quiet --disable-pip-version-check "$@" >&2
+    if has_uv && uv pip install --quiet --python "$python" "$@" >&2; then
+        return
     fi
+    "$python" -m pip --version >/dev/null 2>&1 || "$python" -m ensurepip >/dev/null
+    "$python" -m pip install --quiet --disable-pip-version-check "$@" >&2
 }
 
 # Scripts of an environment hold its path: one that was moved or copied is made anew.
 if [ -f .venv/.path ] && [ "$(cat .venv/.path)" != "$(pwd)" ]; then
     rm -rf .venv
 fi
-if ! new_enough "$python" || { ! has_uv && ! "$python" -m pip --version >/dev/null 2>&1; }; then
-    make_venv
-fi
+new_enough "$python" || make_venv
 pwd >.venv/.path
 
 say "正在安装，第一次约一分钟…… Installing; the first time takes about a minute."
