@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import hypothesis
 import pytest
 
 from qingtuan.clock import ManualClock
@@ -15,6 +17,11 @@ from qingtuan.events.log import Log
 from qingtuan.home import Home
 from qingtuan.ids import Ids
 from qingtuan.storage.sqlite import Database
+
+# No deadlines: the machines that run this are busy. Where CI is set, hypothesis has a profile of its own.
+hypothesis.settings.register_profile("here", deadline=None)
+if "CI" not in os.environ:
+    hypothesis.settings.load_profile("here")
 
 REPOSITORY = Path(__file__).parents[1]
 _SHARED = REPOSITORY.parent / "shared"

@@ -56,7 +56,8 @@ def test_a_new_folder_is_whole_and_closed_to_others(tmp_path: Path) -> None:
 
 def test_an_existing_folder_is_completed_and_nothing_of_it_rewritten(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
-    home.prepare()
+    home.prepare(people="# first\n")
+    assert home.people_file.read_text("utf-8") == "# first\n"
     mine = {home.settings_file: "[server]\nport = 9\n", home.people_file: "# mine\n", home.secrets_file: "A=1\n"}
     for path, text in mine.items():
         path.write_text(text, "utf-8")

@@ -73,7 +73,7 @@ def test_the_stronger_source_wins_name_by_name(tmp_path: Path) -> None:
 
 def test_one_limit_of_a_role_leaves_its_others(tmp_path: Path) -> None:
     guest = settings_of(tmp_path, "[limits.guest]\nprivate_chars = 20").limits.guest
-    assert (guest.private_chars, guest.group_chars, guest.private_seconds, guest.queued) == (20, 300, 10, 3)
+    assert (guest.private_chars, guest.group_chars, guest.private_cooldown, guest.turns_a_day) == (20, 300, 10, 50)
 
 
 def test_variables_hold_lists_as_json_and_words_for_yes(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_an_empty_value_is_no_value(tmp_path: Path) -> None:
         ("[server]\nport = 70000", {}, "现在是 70000。"),
         ("[access]\nmembers = ['qq:1', '阿明']", {}, "第 2 项不对，要写一个列表，例如"),
         ("[access]\nmembers = 'qq:1'", {}, "要写一个列表"),
-        ("[access]\nstrangers = 'maybe'", {}, '要写"refuse" 或 "trial"，现在是 "maybe"。'),
+        ("[memory]\npolicy_group = 'maybe'", {}, '要写"auto" 或 "review" 或 "manual"，现在是 "maybe"。'),
         ("[schedule]\nmorning = '25:00'", {}, '例如 "07:40"，现在是 "25:00"。'),
         ("[llm]\nbase_url = 'api.example.com'\nmodel = 'm'", {}, 'llm.base_url：要写一段文字，例如 "https://'),
         ("timezone = '../../etc/passwd'", {}, '例如 "Asia/Shanghai"'),

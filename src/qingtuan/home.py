@@ -28,10 +28,6 @@ _FOLDERS = (
     "logs",
     "backups",
 )
-_PEOPLE = """\
-# 谁是谁：哪些账号是同一个人。由 /link 和改名写入，手写也行，注释会保留。
-# Who is who: which accounts are one person. Written by /link and renaming, or by hand; comments stay.
-"""
 _MCP = '{"mcpServers": {}}\n'
 _SOCKET_BYTES = 100
 """The kernel takes 107 bytes of path for a socket on Linux and 103 on macOS."""
@@ -123,8 +119,10 @@ class Home:
     def lock_file(self) -> Path:
         return self.path / "run.lock"
 
-    def prepare(self) -> None:
+    def prepare(self, *, people: str = "") -> None:
         """Make the folder, or what is missing in it. What is there keeps its content; its mode is closed to others.
+
+        `people` is the first text of `people.toml`, from the part that reads it.
 
         Raises:
             SettingsWrong: the folder is `/` or the person's own home folder, which would be closed to others.
@@ -144,7 +142,7 @@ class Home:
             for name in _FOLDERS:
                 # `mkdir(mode=…, parents=True)` gives the mode to the last folder only; the top one covers the rest.
                 (self.path / name).mkdir(mode=0o700, parents=True, exist_ok=True)
-            for path, text in self._first_files():
+            for path, text in self._first_files(people).items():
                 if not path.exists():
                     write_atomic(path, text().encode())
             _close(self.secrets_file)
@@ -188,13 +186,13 @@ class Home:
             raise PermissionError(errno.EPERM, f"{folder}: {os.strerror(errno.EPERM)}")
         return folder / f"{sha256(os.fsencode(self.path)).hexdigest()[:16]}.sock"
 
-    def _first_files(self) -> tuple[tuple[Path, Callable[[], str]], ...]:
-        return (
-            (self.settings_file, settings_template),
-            (self.secrets_file, dotenv_template),
-            (self.people_file, lambda: _PEOPLE),
-            (self.mcp_file, lambda: _MCP),
-        )
+    def _first_files(self, people: str) -> dict[Path, Callable[[], str]]:
+        return {
+            self.settings_file: settings_template,
+            self.secrets_file: dotenv_template,
+            self.people_file: lambda: people,
+            self.mcp_file: lambda: _MCP,
+        }
 
 
 class HomeLock:

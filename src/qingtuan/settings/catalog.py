@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -169,7 +170,7 @@ def toml_text(value: Any) -> str:
             return f'"{HIDDEN}"'
         case bool():
             return "true" if value else "false"
-        case int():
+        case int() | Decimal():
             return str(value)
         case float():
             return f"{value:g}"

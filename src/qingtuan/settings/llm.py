@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr
@@ -18,12 +19,13 @@ from qingtuan.settings.fields import (
 
 
 class Price(Section):
-    """What a million tokens cost, in the currency of `budgets.currency`."""
+    """What a million tokens cost."""
 
-    input: Annotated[float, Field(ge=0)]
-    output: Annotated[float, Field(ge=0)]
-    cached: Annotated[float, Field(ge=0)] | None = None
+    input: Annotated[Decimal, Field(ge=0)]
+    output: Annotated[Decimal, Field(ge=0)]
+    cached: Annotated[Decimal, Field(ge=0)] | None = None
     """None: like any other input."""
+    currency: str = "CNY"
 
 
 class LLM(Section):
@@ -77,6 +79,11 @@ class LLM(Section):
         dict[str, Price],
         Example('{"deepseek-flash" = {input = 1.0, output = 4.0, cached = 0.1}}'),
         Words("每百万词元的价格，补充内置价目。", "Prices per million tokens, added to the built-in table."),
+    ] = Field(default_factory=dict)
+    profiles: Annotated[
+        dict[str, dict[str, bool | int | str]],
+        Example('{"my-model" = {tools = true, vision = "data", context = 32000}}'),
+        Words("模型会什么，补充内置的；qingtuan model check 能测。", "What models can do; see `qingtuan model check`."),
     ] = Field(default_factory=dict)
 
 

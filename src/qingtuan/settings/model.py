@@ -217,9 +217,9 @@ class Settings(Section):
         Channels()
     )
     memory: Annotated[Memory, Words("记忆和摘要。", "Memory and summaries.")] = Memory()
-    limits: Annotated[
-        Limits, Words("各人写多少、写多快；主人不受限。", "How much and how fast people may write; never the owner.")
-    ] = Limits()
+    limits: Annotated[Limits, Words("别人写多少、写多快；主人不受限。", "How much and how fast others may write.")] = (
+        Limits()
+    )
     budgets: Annotated[Budgets, Words("一天能用多少；主人不受限。", "What may be used in a day; never the owner.")] = (
         Budgets()
     )

@@ -48,10 +48,10 @@ class Access(Section):
         Example('["qq:10002"]'),
         Words("除主人外，能写群记忆的成员。", "Members who may write a group's memory, besides the owner."),
     ] = ()
-    strangers: Annotated[
-        Literal["refuse", "trial"],
-        Words("陌生人私聊：拒绝，或试用 3 条。", "Strangers in private: refused, or a trial of 3 messages."),
-    ] = "refuse"
+    trial: Annotated[
+        Count,
+        Words("陌生人私聊可以先试几条；0 就是拒绝。", "Messages that a stranger may try in private; 0 refuses them."),
+    ] = 0
     tools: Annotated[
         dict[str, Literal["member", "guest"]],
         Example('{"library-seats__reserve_seat" = "member"}'),
@@ -63,43 +63,43 @@ class Access(Section):
 
 
 class RoleLimits(Section):
-    """How much and how fast people of one role may write, and what they may keep."""
+    """How much and how fast people of one role may write, and what they may keep. 0 characters or seconds: no limit."""
 
-    private_chars: Annotated[Count, Words("私聊一条最多几个字。", "Characters of one private message.")] = 0
-    group_chars: Annotated[Count, Words("群里一条最多几个字。", "Characters of one message in a group.")] = 0
-    private_seconds: Annotated[Seconds, Words("私聊两条之间隔几秒。", "Seconds between private messages.")] = 0
-    group_seconds: Annotated[Seconds, Words("群里两条之间隔几秒。", "Seconds between messages in a group.")] = 0
+    private_chars: Annotated[Count, Words("私聊一条最多几个字，0 不限。", "Characters of one private message.")] = 0
+    group_chars: Annotated[Count, Words("群里一条最多几个字，0 不限。", "Characters of one message in a group.")] = 0
+    private_cooldown: Annotated[Seconds, Words("私聊两轮之间隔几秒。", "Seconds between turns in private.")] = 10
+    group_cooldown: Annotated[Seconds, Words("群里两轮之间隔几秒。", "Seconds between turns in a group.")] = 5
     queued: Annotated[Positive, Words("最多几条在排队。", "Messages that may wait in the queue.")] = 3
-    media_megabytes: Annotated[Count, Words("图片和文件一天多少兆。", "Megabytes of media a day.")] = 0
+    turns_a_day: Annotated[Count, Words("一天几轮。", "Turns a day.")] = 0
+    tokens_a_day: Annotated[Count, Words("一天多少词元。", "Tokens a day.")] = 0
+    media_a_day: Annotated[Count, Words("一天几个图片和文件。", "Pictures and files a day.")] = 0
     reminders: Annotated[Count, Words("最多几个提醒。", "Reminders, at most.")] = 0
     watches: Annotated[Count, Words("最多几个订阅。", "Watches, at most.")] = 0
 
 
 class Limits(Section):
-    """Limits by role. The owner has none. A limit of 0 for length or pause means there is none of that kind."""
+    """Limits by role. The owner has none."""
 
     guest: Annotated[RoleLimits, Words("客人。", "Guests.")] = RoleLimits(
-        private_chars=150, group_chars=300, private_seconds=10, group_seconds=5
+        private_chars=150, group_chars=300, turns_a_day=50, tokens_a_day=200_000
     )
     member: Annotated[RoleLimits, Words("成员。", "Members.")] = RoleLimits(
-        private_chars=4000, group_chars=4000, media_megabytes=50, reminders=50, watches=20
+        private_chars=4000,
+        group_chars=2000,
+        turns_a_day=200,
+        tokens_a_day=1_000_000,
+        media_a_day=50,
+        reminders=50,
+        watches=20,
     )
-    refusal_seconds: Annotated[
-        Seconds, Words("同一个人多少秒内只拒绝一次。", "Seconds between refusals told to one person.")
-    ] = 60
 
 
 class Budgets(Section):
-    """What people may use in a day. The owner is never cut off."""
+    """What may be used in a day. The owner is never cut off."""
 
-    guest_turns: Annotated[Count, Words("客人一天几轮。", "Turns of one guest a day.")] = 30
-    guest_tokens: Annotated[Count, Words("客人一天多少词元。", "Tokens of one guest a day.")] = 100_000
-    member_turns: Annotated[Count, Words("成员一天几轮。", "Turns of one member a day.")] = 300
-    member_tokens: Annotated[Count, Words("成员一天多少词元。", "Tokens of one member a day.")] = 1_000_000
-    others_tokens: Annotated[
-        Count, Words("除主人外所有人合计一天多少词元。", "Tokens a day of all others together.")
-    ] = 2_000_000
-    currency: Annotated[str, Words("价格的货币。", "Currency of the prices.")] = "CNY"
+    tokens_of_all: Annotated[
+        Count, Words("除主人外所有人合计一天多少词元。", "Tokens a day for all but the owner together.")
+    ] = 3_000_000
 
 
 class Confirmations(Section):
