@@ -34,6 +34,7 @@ class Kind(StrEnum):
 
     TURN_STARTED = "turn.started", "Work on a message began."
     TURN_FINISHED = "turn.finished", "Work on a message ended; the outcome stands in the payload."
+    TURN_FAILED = "turn.failed", "Something broke in a turn; the detail is for the owner."
 
     MODEL_REQUESTED = "model.requested", "A request went to a model; its parts are named by hash."
     MODEL_ANSWERED = "model.answered", "A model's answer arrived whole."

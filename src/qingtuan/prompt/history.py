@@ -2,17 +2,18 @@
 
 A call is never torn from its result: every call of an assistant message is followed by exactly one result,
 whatever was lost. In a group, calls and results of other people's turns are left out; what was said to the
-group stays (identity.md, Groups).
+group stays (identity.md, Groups). Which events a reader may see is the privacy filter's word, not ours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from qingtuan.events.inbox import Received
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
+from qingtuan.identity.privacy import history_visible
 from qingtuan.identity.scopes import Reader
 from qingtuan.language import Language, Words
 from qingtuan.messages import Material, Origin
@@ -27,6 +28,7 @@ KINDS = (
     Kind.TOOL_FINISHED,
     Kind.CONFIRMATION_ANSWERED,
     Kind.CONFIRMATION_EXPIRED,
+    Kind.SESSION_REPAIRED,
 )
 """The kinds that `history` reads; others may be left out of what it is given."""
 
@@ -39,13 +41,16 @@ class Said:
     origin: Origin
     event: str
     turn: str | None
+    account: str = ""
+    """Who said it, for a message of a person."""
 
 
 def history(events: Iterable[Event], reader: Reader, language: Language) -> tuple[Said, ...]:
     """The messages of a session for this reader, in the order of its turns."""
     builder = _Builder(reader, language)
     for event in events:
-        builder.take(event)
+        if history_visible(event.kind, event.place.person, reader):
+            builder.take(event)
     return builder.finished()
 
 
@@ -72,16 +77,18 @@ class _Builder:
                 self._received[event.id] = event
             case Kind.TURN_STARTED:
                 self._turn_started(event)
-            case Kind.MODEL_ANSWERED if self._sees_work_of(event):
+            case Kind.MODEL_ANSWERED:
                 self._model_answered(event)
-            case Kind.TOOL_STARTED if self._sees_work_of(event) and event.payload.get("resumed"):
+            case Kind.TOOL_STARTED if event.payload.get("resumed"):
                 self._call_resumed(event)
-            case Kind.TOOL_FINISHED if self._sees_work_of(event):
+            case Kind.TOOL_FINISHED:
                 self._tool_finished(event)
             case Kind.MESSAGE_SENT if event.payload["kind"] == "reply":
                 self._reply_sent(event)
-            case Kind.CONFIRMATION_ANSWERED | Kind.CONFIRMATION_EXPIRED if self._sees_work_of(event):
+            case Kind.CONFIRMATION_ANSWERED | Kind.CONFIRMATION_EXPIRED:
                 self._question_closed(event)
+            case Kind.SESSION_REPAIRED:
+                self._flatten()
             case _:
                 pass
 
@@ -89,8 +96,14 @@ class _Builder:
         self._close_calls()
         return tuple(self._items)
 
-    def _sees_work_of(self, event: Event) -> bool:
-        return not self._reader.space.is_group or event.place.person == self._reader.person
+    def _flatten(self) -> None:
+        """A provider refused this history: what was said stays, calls and results go."""
+        self._close_calls()
+        self._items = [
+            replace(item, message=replace(item.message, calls=(), reasoning=None))
+            for item in self._items
+            if item.message.role != "tool" and item.message.text
+        ]
 
     def _add(self, message: ChatMessage, event: Event, origin: Origin) -> None:
         if message.role != "tool":
@@ -105,18 +118,18 @@ class _Builder:
     def _message(self, received: Received, turn: Event) -> None:
         for material in received.materials:
             text = material_text(material, self._language)
-            self._items_add(ChatMessage("user", text), received.event, material.origin, turn)
+            self._said(ChatMessage("user", text), received, material.origin, turn)
         if self._reader.space.is_group:
             label = _SPOKE.say(self._language).format(account=received.account)
-            self._items_add(ChatMessage("system", label), received.event, Origin.SYSTEM, turn)
+            self._said(ChatMessage("system", label), received, Origin.SYSTEM, turn)
         own = received.event.place.person == self._reader.person
         # What somebody else said in a group is material for this speaker's turn (identity.md, What is trusted).
         origin = received.event.origin if own else Origin.FORWARD
-        self._items_add(ChatMessage("user", received.text), received.event, origin, turn)
+        self._said(ChatMessage("user", received.text), received, origin, turn)
 
-    def _items_add(self, message: ChatMessage, event: Event, origin: Origin, turn: Event) -> None:
+    def _said(self, message: ChatMessage, received: Received, origin: Origin, turn: Event) -> None:
         self._close_calls()
-        self._items.append(Said(message, origin, event.id, turn.place.turn))
+        self._items.append(Said(message, origin, received.event.id, turn.place.turn, received.account))
 
     def _model_answered(self, event: Event) -> None:
         payload = event.payload
@@ -150,7 +163,8 @@ class _Builder:
     def _reply_sent(self, event: Event) -> None:
         # What the model itself said stands in model.answered already; here come the sentences that code
         # wrote in its place, and, in a group, the replies to others, which everybody there has read.
-        if event.payload.get("by") == "code" or not self._sees_work_of(event):
+        others = self._reader.space.is_group and event.place.person != self._reader.person
+        if others or event.payload.get("by") == "code":
             self._add(ChatMessage("assistant", event.payload["text"]), event, event.origin)
 
     def _question_closed(self, event: Event) -> None:

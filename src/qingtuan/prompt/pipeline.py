@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 
+from qingtuan.messages import Origin
 from qingtuan.models.chat import ChatMessage, Params, Request, ToolSpec
 from qingtuan.models.routing import Route, TurnFacts, route_for, temperature_for
 from qingtuan.models.usage import estimate_tokens
@@ -44,12 +45,17 @@ class Built:
     request: Request
     draft: Draft
     steps: tuple[Step, ...]
+    made_from: Origin
+    """The origin of what a model answers to it."""
 
     @property
     def layers(self) -> tuple[Layer, ...]:
         """Layers 1 to 7 as they stand in the request; 8 and 9 are its messages."""
         return (*self.draft.head, *self.draft.tail)
 
+
+_ANSWER = 4096
+"""Tokens that are left for tools and the answer."""
 
 Adapter = Callable[[TurnView, Draft], Draft]
 
@@ -68,9 +74,9 @@ def base(view: TurnView, draft: Draft) -> Draft:
 
 def model_choice(view: TurnView, draft: Draft) -> Draft:
     """The route that the turn's own words call for, and the model of that route."""
-    route = route_for(TurnFacts(text=view.words, has_image=view.images > 0, question_open=view.waiting))
-    model = view.model or view.models.get(route) or view.models["reason"]
-    return replace(draft, route=route, params=replace(draft.params, model=model))
+    route = route_for(TurnFacts(text=view.words, question_open=view.waiting))
+    choice = view.choices[route]
+    return replace(draft, route=route, params=replace(draft.params, model=choice.model, thinking=choice.thinking))
 
 
 def temperature(view: TurnView, draft: Draft) -> Draft:
@@ -94,14 +100,20 @@ def summaries(view: TurnView, draft: Draft) -> Draft:
 
 
 def tools(view: TurnView, draft: Draft) -> Draft:
-    """The tools of the turn; none in the last round, which must end in words, and none for pictures."""
-    silent = view.last_round or draft.route == "vision"
+    """The tools of the turn; none in the last round, which must end in words, nor for a model without tools."""
+    silent = view.last_round or not view.choices[draft.route].tools
     return replace(draft, tools=() if silent else view.tools)
 
 
 def budget(view: TurnView, draft: Draft) -> Draft:
     """Whole oldest turns leave until the request fits the model's context; a call never loses its result."""
-    room = view.context_tokens - _tokens(draft.head) - _tokens(draft.tail) - _said_tokens(draft.current)
+    room = (
+        view.choices[draft.route].profile.context
+        - _ANSWER
+        - _tokens(draft.head)
+        - _tokens(draft.tail)
+        - _said_tokens(draft.current)
+    )
     kept = list(draft.before)
     used = _said_tokens(kept)
     while kept and used > room:
@@ -137,7 +149,7 @@ def build(view: TurnView) -> Built:
         *(ChatMessage("system", layer.text) for layer in draft.tail),
         *(said.message for said in draft.current),
     )
-    return Built(Request(messages, draft.tools, draft.params), draft, tuple(steps))
+    return Built(Request(messages, draft.tools, draft.params), draft, tuple(steps), view.made_from)
 
 
 def _tokens(layers: Sequence[Layer]) -> int:

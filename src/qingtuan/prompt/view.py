@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from qingtuan.identity.scopes import Reader
+from qingtuan.identity.trust import Piece, inherit
 from qingtuan.language import Language
+from qingtuan.messages import Origin
 from qingtuan.models.chat import ToolSpec
+from qingtuan.models.routing import Route
+from qingtuan.models.service import Choice
 from qingtuan.prompt.history import Said
 
 
@@ -50,27 +54,37 @@ class TurnView:
     words: str
     """The speaker's own words of this turn; empty in a turn that goes on after a yes."""
     templates: Mapping[str, str]
+    choices: Mapping[Route, Choice]
+    """The model of each route."""
     persona: str = ""
     persona_name: str = ""
     owner_public: str = ""
     pinned: str = ""
     recalled: str = ""
+    memory_of_others: bool = False
+    """Whether the memory holds entries that somebody else wrote (a group's): they are material."""
     summaries: tuple[SummaryText, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
-    images: int = 0
-    """New pictures in this turn."""
     waiting: bool = False
     """Whether a question of this session is open."""
     last_round: bool = False
-    models: Mapping[str, str] = field(default_factory=dict)
-    """Model name by route; `reason` is always there."""
-    context_tokens: int = 32_000
-    """How much the smallest model that may answer can hold."""
-    model: str | None = None
-    """A model chosen for the session by command."""
 
     @property
-    def foreign(self) -> bool:
-        """Whether any material stands in the request."""
-        said = any(item.origin.foreign for item in (*self.before, *self.current))
-        return said or any(summary.foreign for summary in self.summaries)
+    def material(self) -> tuple[Piece, ...]:
+        """The foreign pieces of the request, each kind once: they make verdicts on calls stricter."""
+        pieces = [Piece(item.origin, person=None) for item in (*self.before, *self.current) if item.origin.foreign]
+        pieces += [Piece(Origin.TOOL) for summary in self.summaries if summary.foreign]
+        pieces += [Piece(Origin.PERSON)] if self.memory_of_others else []
+        return tuple(dict.fromkeys(pieces))
+
+    @property
+    def made_from(self) -> Origin:
+        """The origin of what the model says to this request: its own, unless material stands there.
+
+        Earlier replies do not count: what they carry on, they carry as long as the material itself is in view.
+        """
+        origins = [item.origin for item in (*self.before, *self.current) if item.message.role != "assistant"]
+        foreign = [origin for origin in origins if origin.foreign]
+        if not foreign and any(summary.foreign for summary in self.summaries):
+            foreign = [Origin.TOOL]
+        return inherit([Origin.ASSISTANT, *foreign])

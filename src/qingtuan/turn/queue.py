@@ -18,6 +18,7 @@ class SessionQueues:
         self._waiting: dict[str, deque[Job]] = {}
         self._workers: dict[str, asyncio.Task[None]] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._stopped: set[str] = set()
 
     def put(self, session: str, job: Job, *, first: bool = False) -> None:
         """Queue a job. With `first` it goes before all that wait: a yes never waits behind what came after it."""
@@ -35,12 +36,14 @@ class SessionQueues:
             while queue:
                 task: asyncio.Task[None] = asyncio.ensure_future(_run(queue.popleft()))
                 self._running[session] = task
+                self._stopped.discard(session)
                 # A stopped turn must not take the session's other turns with it.
                 await asyncio.wait([task])
                 if not task.cancelled() and (error := task.exception()) is not None:
                     raise error
         finally:
             self._running.pop(session, None)
+            self._stopped.discard(session)
             self._workers.pop(session, None)
             if queue:
                 self.put(session, queue.popleft(), first=True)
@@ -58,7 +61,14 @@ class SessionQueues:
     def stop(self, session: str) -> bool:
         """Stop the running turn of a session; the ones behind it go on. False if none runs."""
         task = self._running.get(session)
-        return task is not None and not task.done() and task.cancel()
+        if task is None or task.done():
+            return False
+        self._stopped.add(session)
+        return task.cancel()
+
+    def stopped(self, session: str) -> bool:
+        """Whether the running turn of a session was stopped by `stop`, and not by the end of the process."""
+        return session in self._stopped
 
     async def idle(self, session: str | None = None) -> None:
         """Wait until a session, or all of them, have nothing left to do."""

@@ -61,7 +61,9 @@ class Progressed:
     rounds: int
     """Answers of the model so far."""
     open_calls: tuple[Call, ...]
-    """Calls of the newest answer, or the confirmed call, that have not even started."""
+    """Calls of the newest answer that have not even started."""
+    incomplete: str | None
+    """Why these may not run: the answer was cut off."""
     interrupted: tuple[Event, ...]
     """`tool.started` events without a result: their outcome is unknown."""
     replied: bool
@@ -83,6 +85,7 @@ def progressed(events: Sequence[Event]) -> Progressed:
     return Progressed(
         rounds=len(answers),
         open_calls=tuple(call for call in calls if call.id not in started and call.id not in finished),
+        incomplete=newest.payload.get("incomplete") if newest else None,
         interrupted=tuple(event for call, event in started.items() if call not in finished),
         replied=replied,
         reply=newest.payload["text"] if newest and not calls and not replied else None,

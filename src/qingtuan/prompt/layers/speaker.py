@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
+from qingtuan.dates import table
 from qingtuan.identity.scopes import Role
 from qingtuan.language import Words
 from qingtuan.prompt.view import Layer, TurnView
 
-_WEEKDAYS = Words("一二三四五六日", "Mon Tue Wed Thu Fri Sat Sun")
-_DAYS = (Words("今天", "today"), Words("明天", "tomorrow"), Words("后天", "the day after"))
 _NOW = Words("[现在：{time}（{zone}）。{days}]", "[Now: {time} ({zone}). {days}]")
 _WHO = Words(
     "[说话人：{role}，账号 {account}，{place}。由系统按账号判定]",
@@ -44,15 +41,6 @@ def owner_public(view: TurnView) -> Layer | None:
 
 
 def _now(view: TurnView) -> str:
-    days = [f"{words.say(view.language)} {_date(view, offset)}" for offset, words in enumerate(_DAYS)]
-    separator = "，" if view.language == "zh" else ", "
     return _NOW.say(view.language).format(
-        time=f"{view.now:%Y-%m-%d %H:%M}", zone=str(view.now.tzinfo), days=separator.join(days)
+        time=f"{view.now:%Y-%m-%d %H:%M}", zone=str(view.now.tzinfo), days=table(view.now.date(), view.language)
     )
-
-
-def _date(view: TurnView, offset: int) -> str:
-    day = view.now.date() + timedelta(days=offset)
-    if view.language == "zh":
-        return f"{day:%m-%d} 周{_WEEKDAYS.zh[day.weekday()]}"
-    return f"{day:%m-%d} {_WEEKDAYS.en.split()[day.weekday()]}"

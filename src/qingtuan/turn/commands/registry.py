@@ -39,8 +39,6 @@ class CommandReply:
     """What a command answers."""
 
     text: str
-    private: bool = False
-    """Whether it holds somebody's memory or settings and must not be read in a group."""
 
 
 Run = Callable[[Invocation], Awaitable[CommandReply]]

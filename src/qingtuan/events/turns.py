@@ -1,0 +1,21 @@
+"""Turns that have begun and not ended."""
+
+from __future__ import annotations
+
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event, Log, event_from_row
+from qingtuan.storage.sqlite import Database
+
+
+def project(database: Database, event: Event) -> None:
+    """Keep `open_turns` up to date."""
+    if event.kind is Kind.TURN_STARTED:
+        database.execute("INSERT INTO open_turns (turn, started) VALUES (?, ?)", (event.place.turn, event.id))
+    elif event.kind is Kind.TURN_FINISHED:
+        database.execute("DELETE FROM open_turns WHERE turn = ?", (event.place.turn,))
+
+
+def open_turns(log: Log) -> list[Event]:
+    """The `turn.started` events of turns without an end, oldest first."""
+    rows = log.database.rows("SELECT e.* FROM open_turns AS o JOIN events AS e ON e.id = o.started ORDER BY e.seq")
+    return [event_from_row(row) for row in rows]

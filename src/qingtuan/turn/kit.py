@@ -1,0 +1,110 @@
+"""What a turn works with, wired once by `app`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Protocol
+
+from qingtuan.clock import Clock
+from qingtuan.confirmations.book import Book
+from qingtuan.events.log import Log
+from qingtuan.events.outbox import Outbox
+from qingtuan.events.requests import Requests
+from qingtuan.events.sessions import Session, Sessions
+from qingtuan.identity.people import People
+from qingtuan.identity.scopes import Reader
+from qingtuan.ids import Ids
+from qingtuan.language import Language
+from qingtuan.models.service import Models
+from qingtuan.personas.cards import Card
+from qingtuan.prompt.view import SummaryText
+from qingtuan.tools.registry import Registry
+from qingtuan.tools.run import Runner
+from qingtuan.turn.progress import Stage
+from qingtuan.turn.turn import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """The memory of one request, as `memory.injection` makes it."""
+
+    pinned: str = ""
+    recalled: str = ""
+    of_others: bool = False
+    """Whether entries that somebody else wrote are among them."""
+
+
+class MemoryPort(Protocol):
+    """What a turn needs of the memory."""
+
+    async def inject(self, reader: Reader, words: str) -> Injected:
+        """The memory text for a turn of `reader` that says `words`."""
+        ...
+
+    async def commit(self, turn: str) -> None:
+        """Make one commit of what the turn wrote, if it wrote anything."""
+        ...
+
+
+class SummariesPort(Protocol):
+    """What a turn needs of the summaries."""
+
+    def covered(self, session: Session) -> int:
+        """`seq` up to which the session's events are compressed; 0 for none."""
+        ...
+
+    def in_context(self, session: Session) -> tuple[SummaryText, ...]:
+        """The summaries that stand in a request, oldest first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Where a turn reads and writes what happened."""
+
+    log: Log
+    requests: Requests
+    sessions: Sessions
+    outbox: Outbox
+    ids: Ids
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts of the owner that stand in a prompt, read afresh for each turn so that an edit counts at once."""
+
+    templates: Callable[[], Mapping[str, str]]
+    card: Callable[[Session], Card]
+    owner_public: str
+    language: Language
+    zone: tzinfo
+
+
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """All of it."""
+
+    record: Record
+    models: Models
+    registry: Registry
+    core: frozenset[str]
+    """Names of the tools that stand in every request."""
+    runner: Runner
+    book: Book
+    memory: MemoryPort
+    summaries: SummariesPort
+    people: People
+    texts: Texts
+    stage: Stage
+
+    def language(self, turn: Turn) -> Language:
+        """The language of every sentence of this turn."""
+        return self.speaks_to(turn.reader)
+
+    def speaks_to(self, reader: Reader) -> Language:
+        """The language of every sentence to this person."""
+        person = self.people.person(reader.person)
+        return (person.language if person else None) or self.texts.language

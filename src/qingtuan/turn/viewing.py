@@ -1,0 +1,118 @@
+"""From a turn's events to the view that its requests are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from qingtuan.dates import mentions
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event
+from qingtuan.models.routing import Route
+from qingtuan.prompt.history import KINDS, Said, history
+from qingtuan.prompt.view import TurnView
+from qingtuan.tools.run import Situation
+from qingtuan.tools.tool import Tool
+from qingtuan.turn.kit import Kit
+from qingtuan.turn.turn import MAX_ROUNDS, Turn
+
+_ROUTES: tuple[Route, ...] = ("vision", "flash", "code", "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stays the same in all requests of one turn."""
+
+    turn: Turn
+    view: TurnView
+    messages: tuple[Event, ...]
+
+    def at(self, events: list[Event]) -> TurnView:
+        """The view after these events of the turn: their answers, calls and results stand in it."""
+        current = history([*self.messages, *events], self.turn.reader, self.view.language)
+        rounds = sum(event.kind is Kind.MODEL_ANSWERED for event in events)
+        return replace(self.view, current=current, last_round=rounds >= MAX_ROUNDS - 1)
+
+
+def frame(kit: Kit, turn: Turn, started: Event) -> Frame:
+    """Read everything that a turn's requests depend on, once."""
+    language = kit.language(turn)
+    messages = tuple(message.event for message in turn.messages)
+    card = kit.texts.card(turn.session)
+    injected = started.payload.get("memory", {})
+    view = TurnView(
+        language=language,
+        now=local_time(kit, turn, started.time),
+        reader=turn.reader,
+        account=turn.account,
+        before=_before(kit, turn, started),
+        current=(),
+        words=turn.words,
+        templates=kit.texts.templates(),
+        choices={route: kit.models.choose(route) for route in _ROUTES},
+        persona=card.for_reader(turn.reader),
+        persona_name=card.name,
+        owner_public=kit.texts.owner_public,
+        pinned=_text(kit, injected.get("pinned")),
+        recalled=_text(kit, injected.get("recalled")),
+        memory_of_others=bool(injected.get("of_others")),
+        summaries=kit.summaries.in_context(turn.session),
+        tools=tuple(tool.spec for tool in shown_tools(kit, turn)),
+        waiting=bool(kit.book.open_in(turn.session.id)),
+    )
+    return Frame(turn, view, messages)
+
+
+def shown_tools(kit: Kit, turn: Turn) -> tuple[Tool, ...]:
+    """The tools of a turn: the core ones that this person may use, in the registry's order."""
+    return tuple(tool for tool in kit.registry.allowed(turn.reader) if tool.name in kit.core)
+
+
+def local_time(kit: Kit, turn: Turn, moment: datetime) -> datetime:
+    """`moment` in the zone of the turn's person, else the instance's."""
+    person = kit.people.person(turn.reader.person)
+    zone = ZoneInfo(person.timezone) if person and person.timezone else kit.texts.zone
+    return moment.astimezone(zone)
+
+
+def situation(view: TurnView) -> Situation:
+    """What verdicts on calls depend on, as it stands in this request."""
+    zone = view.now.tzinfo
+    found = mentions(view.words, view.now, zone) if zone else ()
+    speakers = {item.account for item in (*view.before, *view.current)}
+    return Situation(
+        reader=view.reader,
+        now=view.now,
+        language=view.language,
+        words=view.words,
+        material=view.material,
+        resolved=frozenset(text for mention in found for text in _spellings(mention.value)),
+        results=tuple(item.message.text for item in view.current if item.message.role == "tool"),
+        others=tuple(sorted(speakers - {view.account, ""})),
+    )
+
+
+def _spellings(value: object) -> list[str]:
+    """A date or moment as a model may write it."""
+    if isinstance(value, datetime):
+        return [value.isoformat(), f"{value:%Y-%m-%dT%H:%M}", f"{value:%Y-%m-%d %H:%M}", f"{value:%Y-%m-%d}"]
+    return [str(value)]
+
+
+def _before(kit: Kit, turn: Turn, started: Event) -> tuple[Said, ...]:
+    session = turn.session
+    after = max(session.cleared, kit.summaries.covered(session))
+    events = kit.record.log.of_session(session.id, after=after, kinds=KINDS)
+    own = {message.event.id for message in turn.messages}
+    earlier = [
+        event
+        for event in events
+        # A repair made in this turn is about what came before it.
+        if (event.seq < started.seq or event.kind is Kind.SESSION_REPAIRED) and event.id not in own
+    ]
+    return history(earlier, turn.reader, kit.language(turn))
+
+
+def _text(kit: Kit, part: str | None) -> str:
+    return kit.record.log.part(part).decode() if part else ""
