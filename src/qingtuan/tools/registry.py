@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from qingtuan.errors import Bug, SettingsWrong, ToolUnknown
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Words
 from qingtuan.tools.strict_json import brief
 from qingtuan.tools.tool import Tool, wire_name
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ENTRY_POINTS = "qingtuan.tools"
 """The entry-point group of plug-ins: each names a function without parameters that gives tools."""
@@ -48,6 +51,8 @@ def collect(providers: Mapping[str, Provider]) -> Collected:
 
 def installed() -> dict[str, Provider]:
     """The providers of installed plug-ins, by name. Each is imported only when it is called."""
+    from importlib.metadata import entry_points
+
     found = sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name)
     return {point.name: partial(_provide, point) for point in found}
 

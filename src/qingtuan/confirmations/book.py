@@ -1,0 +1,320 @@
+"""The book of questions: which are open, and what became of each. A projection of the events about them."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+from qingtuan.clock import Clock
+from qingtuan.confirmations.confirmation import Confirmation, Standing, Stopped
+from qingtuan.confirmations.question import question, wording
+from qingtuan.errors import ToolFailed
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event, Log, Place
+from qingtuan.identity.codes import ALPHABET
+from qingtuan.identity.scopes import Reader, Role
+from qingtuan.identity.trust import QuestionFacts, Risk, inherit, may_answer
+from qingtuan.language import Words
+from qingtuan.messages import Origin, Space
+from qingtuan.storage.sqlite import Database, Row
+
+MAX_OPEN = 3
+"""Open questions of one person (turn.md, Confirmation)."""
+LATE = timedelta(days=1)
+"""How long after its expiry a yes still means the question that ran out."""
+
+_CODE_LENGTH = 4
+
+
+def project(database: Database, event: Event) -> None:
+    """Keep `confirmations` up to date."""
+    if event.payload.get("forgotten"):
+        return
+    match event.kind:
+        case Kind.CONFIRMATION_ASKED:
+            _insert(database, event)
+        case Kind.CONFIRMATION_ANSWERED:
+            database.execute(
+                "UPDATE confirmations SET state = ?, answer = ? WHERE event = ? AND state IN ('open', 'expired')",
+                (event.payload["answer"], event.id, event.cause),
+            )
+        case Kind.CONFIRMATION_EXPIRED:
+            database.execute(
+                "UPDATE confirmations SET state = 'expired' WHERE event = ? AND state = 'open'", (event.cause,)
+            )
+        case Kind.MESSAGE_SENT if event.cause and event.payload["kind"] == "question":
+            database.execute("UPDATE confirmations SET message = ? WHERE event = ?", (event.id, event.cause))
+        case Kind.DELIVERY_SENT | Kind.DELIVERY_UNKNOWN:
+            database.execute(
+                "UPDATE confirmations SET delivered = ?, certain = ? WHERE message = ?",
+                (_millis(event.time), event.kind is Kind.DELIVERY_SENT, event.cause),
+            )
+        case Kind.TOOL_STARTED | Kind.TOOL_FINISHED if event.cause:
+            database.execute(
+                "UPDATE confirmations SET resumed = ? WHERE answer = ? AND resumed IS NULL", (event.id, event.cause)
+            )
+        case Kind.PERSON_FORGOTTEN:
+            database.execute("DELETE FROM confirmations WHERE asker = ?", (event.place.person,))
+        case _:
+            pass
+
+
+def _insert(database: Database, event: Event) -> None:
+    payload, place = event.payload, event.place
+    database.execute(
+        "INSERT INTO confirmations (event, code, asker, session, space, turn, tool, binding, expires, state)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open')",
+        (
+            event.id,
+            payload["code"],
+            place.person,
+            place.session,
+            str(place.space),
+            place.turn,
+            payload["tool"],
+            payload["binding"],
+            _millis(datetime.fromisoformat(payload["expires"])),
+        ),
+    )
+
+
+class Book:
+    """Asks, and takes each answer once."""
+
+    def __init__(self, log: Log, clock: Clock, choose: Callable[[Sequence[str]], str] = secrets.choice) -> None:
+        self._log = log
+        self._clock = clock
+        self._choose = choose
+
+    # Asking
+
+    def ask(self, stopped: Stopped, *, renews: Confirmation | None = None) -> Confirmation:
+        """Write down a question; its text is to be sent as a message of its own, caused by its event.
+
+        An open question of an earlier turn about the same tool, by the same asker in the same session, is
+        replaced: 「改成下午」 leaves one question, not two. `renews` is one that ran out and is asked anew.
+
+        Raises:
+            ToolFailed: three are open, one was asked in this turn already and material is in view, or this
+                very call was refused in this turn. The sentence is for the model.
+        """
+        wanted = stopped.wanted
+        place = Place(stopped.session, stopped.reader.space, stopped.turn, stopped.reader.person)
+        binding = wanted.tool.binding(wanted.arguments)
+        self.expire()
+        self._refuse_repetition(stopped, binding)
+        replaced, others = self._others(stopped, binding)
+        if len(others) >= MAX_OPEN:
+            raise ToolFailed(_TOO_MANY)
+        with self._log.transaction(durable=True):
+            for old in (*replaced, *([renews] if renews else ())):
+                self._close(old, "replaced")
+            payload = self._payload(stopped, binding, others)
+            event = self._log.append(Kind.CONFIRMATION_ASKED, place, payload, origin=_origin(stopped))
+        return self._must_get(event.id)
+
+    def _refuse_repetition(self, stopped: Stopped, binding: str) -> None:
+        of_turn = self._load("c.turn = ?", [stopped.turn])
+        if any(asked.binding == binding and asked.state == "no" for asked in of_turn):
+            raise ToolFailed(_REFUSED)
+        if stopped.wanted.material and any(asked.binding != binding or asked.state != "open" for asked in of_turn):
+            raise ToolFailed(_ONE_PER_TURN)
+
+    def _others(self, stopped: Stopped, binding: str) -> tuple[list[Confirmation], list[Confirmation]]:
+        """The open questions of the asker that the new one replaces, and those that stay open beside it."""
+        replaced: list[Confirmation] = []
+        staying: list[Confirmation] = []
+        for asked in self._load("c.state = 'open' AND c.asker = ?", [stopped.reader.person]):
+            same = asked.tool == stopped.wanted.tool.name and asked.place.session == stopped.session
+            # Calls side by side in one turn are several wishes, unless they are the very same one.
+            again = same and (asked.place.turn != stopped.turn or asked.binding == binding)
+            (replaced if again else staying).append(asked)
+        return replaced, staying
+
+    def _payload(self, stopped: Stopped, binding: str, others: Sequence[Confirmation]) -> dict[str, Any]:
+        asker = None if stopped.asker_answers else stopped.reader.person
+        wanted = replace(stopped.wanted, in_group=stopped.reader.space.is_group, asker=asker)
+        said = wording(wanted)
+        needs_code = stopped.risk is Risk.CRITICAL or said.over_long or bool(others)
+        code = self._new_code()
+        shows_code = needs_code or asker is not None
+        return {
+            "code": code,
+            "tool": wanted.tool.name,
+            "call": stopped.call,
+            "risk": stopped.risk,
+            "roles": sorted(stopped.roles),
+            "arguments": dict(wanted.arguments),
+            "binding": binding,
+            "expires": (self._clock.now() + wanted.tool.patience).isoformat(),
+            "summary": said.summary,
+            "text": question(said, code if shows_code else None, wanted.language),
+            "needs_code": needs_code,
+        }
+
+    def _new_code(self) -> str:
+        taken = {row["code"] for row in self._log.database.rows("SELECT code FROM confirmations WHERE state = 'open'")}
+        while True:
+            code = "".join(self._choose(ALPHABET) for _ in range(_CODE_LENGTH))
+            # A digit, so that no word of a sentence is taken for a code.
+            if code not in taken and any(letter.isdigit() for letter in code):
+                return code
+
+    # Answering
+
+    def take(
+        self, event: str, answer: Literal["yes", "no"], *, by: str, cause: str | None = None
+    ) -> Confirmation | None:
+        """Write down the answer of `by`, given in the message `cause`. None if the question is not open (any
+        more): an answer counts once."""
+        with self._log.transaction(durable=True):
+            self.expire()
+            asked = self.get(event)
+            if asked is None or asked.state != "open":
+                return None
+            self._close(asked, answer, by=by, message=cause)
+        return self.get(event)
+
+    def expire(self) -> list[Confirmation]:
+        """Close the questions whose time is over, and give them."""
+        with self._log.transaction():
+            due = self._load("c.state = 'open' AND c.expires <= ?", [_millis(self._clock.now())])
+            for asked in due:
+                self._log.append(Kind.CONFIRMATION_EXPIRED, asked.place, {"tool": asked.tool}, cause=asked.event)
+        return due
+
+    def _close(
+        self, asked: Confirmation, answer: Literal["yes", "no", "replaced"], *, by: str = "", message: str | None = None
+    ) -> None:
+        payload: dict[str, Any] = {"answer": answer, "tool": asked.tool}
+        payload |= {key: value for key, value in (("by", by), ("message", message)) if value}
+        self._log.append(Kind.CONFIRMATION_ANSWERED, asked.place, payload, cause=asked.event)
+
+    # Reading
+
+    def get(self, event: str) -> Confirmation | None:
+        """The question of this `confirmation.asked`."""
+        return next(iter(self._load("c.event = ?", [event])), None)
+
+    def _must_get(self, event: str) -> Confirmation:
+        asked = self.get(event)
+        if asked is None:
+            raise KeyError(event)
+        return asked
+
+    def open(self) -> list[Confirmation]:
+        """All questions that are open at this moment, oldest first."""
+        return self._load("c.state = 'open' AND c.expires > ?", [_millis(self._clock.now())])
+
+    def open_in(self, session: str) -> list[Confirmation]:
+        """The open questions of a session, oldest first."""
+        return [asked for asked in self.open() if asked.place.session == session]
+
+    def standing(self, reader: Reader, *, message: str, others: int = 0) -> Standing:
+        """What `reader` could be answering with the stored `message`. `others` counts open questions that are
+        not in this book (of servers and agents)."""
+        opened = self.open()
+        answerable = [asked for asked in opened if may_answer(asked.facts, reader)]
+        elsewhere = sum(asked.asker == reader.person for asked in opened if asked not in answerable)
+        expired = self._latest_expired(reader)
+        spoke_since = expired is not None and self._spoke_since(expired, but=message)
+        return Standing(answerable, elsewhere + others, expired, spoke_since)
+
+    def _latest_expired(self, reader: Reader) -> Confirmation | None:
+        asked = self._load("c.asker = ? AND c.space = ?", [reader.person, str(reader.space)])
+        if not asked or asked[-1].state not in ("open", "expired") or not may_answer(asked[-1].facts, reader):
+            return None
+        age = self._clock.now() - asked[-1].expires
+        return asked[-1] if timedelta() <= age <= LATE else None
+
+    def of_message(self, space: Space, platform_id: str) -> str | None:
+        """The `message.sent` that the platform knows under this id: what a quote of it refers to."""
+        row = self._log.database.row(
+            "SELECT event FROM outbox WHERE space = ? AND platform_id = ?", (str(space), platform_id)
+        )
+        return row["event"] if row else None
+
+    def _spoke_since(self, asked: Confirmation, *, but: str) -> bool:
+        row = self._log.database.row(
+            "SELECT 1 FROM events WHERE session = ? AND person = ? AND kind = ? AND id <> ?"
+            " AND seq > (SELECT seq FROM events WHERE id = ?)",
+            (asked.place.session, asked.asker, Kind.MESSAGE_RECEIVED, but, asked.event),
+        )
+        return row is not None
+
+    def unresumed(self) -> list[Confirmation]:
+        """Questions with a yes after which nothing ran: what a start takes up again."""
+        return self._load("c.state = 'yes' AND c.resumed IS NULL", [])
+
+    def rebuild(self) -> None:
+        """Make the table anew from the events."""
+        with self._log.transaction():
+            self._log.database.execute("DELETE FROM confirmations")
+            for event in self._log.replay():
+                project(self._log.database, event)
+
+    def _load(self, condition: str, values: Sequence[Any]) -> list[Confirmation]:
+        rows = self._log.database.rows(
+            "SELECT c.*, e.payload FROM confirmations AS c JOIN events AS e ON e.id = c.event"  # noqa: S608 (placeholders)
+            f" WHERE {condition} ORDER BY e.seq",
+            values,
+        )
+        return [_confirmation(row) for row in rows]
+
+
+def _confirmation(row: Row) -> Confirmation:
+    payload = json.loads(row["payload"])
+    return Confirmation(
+        event=row["event"],
+        code=row["code"],
+        place=Place(row["session"], Space.parse(row["space"]), row["turn"], row["asker"]),
+        tool=row["tool"],
+        arguments=payload["arguments"],
+        binding=row["binding"],
+        text=payload["text"],
+        summary=payload["summary"],
+        expires=_moment(row["expires"]),
+        state=row["state"],
+        needs_code=payload["needs_code"],
+        facts=QuestionFacts(
+            Risk(payload["risk"]),
+            row["asker"],
+            Space.parse(row["space"]),
+            frozenset(Role(name) for name in payload["roles"]),
+        ),
+        message=row["message"],
+        delivered=_moment(row["delivered"]) if row["delivered"] is not None else None,
+        certain=bool(row["certain"]),
+        answer=row["answer"],
+    )
+
+
+def _origin(stopped: Stopped) -> Origin:
+    """A question about arguments that were made from material carries its origin."""
+    return inherit((Origin.SYSTEM, *(piece.origin for piece in stopped.wanted.material)))
+
+
+def _millis(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000)
+
+
+def _moment(millis: int) -> datetime:
+    return datetime.fromtimestamp(millis / 1000, UTC)
+
+
+_TOO_MANY = Words(
+    f"没有执行：已经有 {MAX_OPEN} 件事在等对方回答。告诉对方先答复其中一件。",
+    f"Not run: {MAX_OPEN} questions are waiting for an answer already. Tell the person to answer one of them first.",
+)
+_REFUSED = Words(
+    "没有执行：这件事对方刚才说不要，这一轮不再问。",
+    "Not run: the answer to this very call was no; it is not asked again in this turn.",
+)
+_ONE_PER_TURN = Words(
+    "没有执行：这一轮里有别处来的材料，只能问一次。告诉对方还有什么没做，让对方自己提。",
+    "Not run: with material in view, one question a turn. Say what was left undone and let the person ask for it.",
+)

@@ -1,0 +1,221 @@
+"""The question that a person answers before a call runs, written by code from the call alone. Pure.
+
+No text of a model stands in it but the arguments, and these are quoted (turn.md, Confirmation).
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from qingtuan.confirmations import visible
+from qingtuan.dates import WEEKDAYS
+from qingtuan.identity.redaction import Secret, mask, secrets_in
+from qingtuan.identity.trust import Piece
+from qingtuan.language import Language, Words
+from qingtuan.messages import Origin
+from qingtuan.tools.tool import Tool
+
+_MAX_SUMMARY = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A call that is about to be asked about, and to whom the question is put."""
+
+    tool: Tool
+    arguments: Mapping[str, Any]
+    now: datetime
+    """Aware, in the person's zone: dates are spelled out as seen from here."""
+    language: Language
+    material: tuple[Piece, ...] = ()
+    """The foreign material in the request."""
+    why: Words | None = None
+    """The reason of the verdict; told unless the tool is an act, which needs none."""
+    in_group: bool = False
+    asker: str | None = None
+    """Who wants it, where somebody else has to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What will happen, in words; the code and the ending are still to come."""
+
+    text: str
+    summary: str
+    """The same on one line of at most 120 characters, for lists of open questions."""
+    over_long: bool
+    """Whether some value is not shown whole: then a code must be typed."""
+
+
+def wording(wanted: Wanted) -> Wording:
+    """Everything of a question but its ending."""
+    values = {name: _Value.of(name, value, wanted) for name, value in wanted.arguments.items()}
+    sentence = _by_template(wanted, values) or _line_by_line(wanted, values)
+    notes = [sentence, *_notes(wanted, values.values())]
+    over_long = any(visible.over_long(value.text) for value in values.values())
+    summary = " ".join(sentence.replace("\n", " ").split())
+    if len(summary) > _MAX_SUMMARY:
+        summary = f"{summary[: _MAX_SUMMARY - 1]}…"
+    return Wording("\n".join(notes), summary, over_long)
+
+
+def question(said: Wording, code: str | None, language: Language) -> str:
+    """The whole question, with the code in its ending if one must be given."""
+    ending = _ENDING.say(language) if code is None else _ENDING_WITH_CODE.say(language).format(code=code)
+    separator = ("" if language == "zh" else " ") if "\n" not in said.text else "\n"
+    return f"{said.text}{separator}{ending}"
+
+
+_ENDING = Words("回复「确认」或「取消」。", "Reply “confirm” or “cancel”.")
+_ENDING_WITH_CODE = Words("回复「确认 {code}」或「取消 {code}」。", "Reply “confirm {code}” or “cancel {code}”.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """One argument: its text with secrets covered, and what was covered. All of it is `hidden` if the tool says
+    that it is secret, or its name does: `password: …` tells what the value alone does not."""
+
+    raw: Any
+    text: str
+    covered: tuple[str, ...]
+    hidden: bool = False
+
+    @classmethod
+    def of(cls, name: str, value: Any, wanted: Wanted) -> _Value:
+        text, language = visible.value_text(value), wanted.language
+        # In their own chat a person may see the numbers that they gave; keys and passwords nowhere.
+        masked = mask(text, keep_phone=not wanted.in_group, language=language)
+        named = [kind for kind in secrets_in(f"{name}: {text}") if kind not in (*secrets_in(text), Secret.PHONE)]
+        if name in wanted.tool.secrets or named:
+            called = _secret_name(name, language) if name in wanted.tool.secrets else named[0].words.say(language)
+            return cls(value, _HIDDEN.say(language).format(name=called), (called,), hidden=True)
+        return cls(value, masked.text, tuple(kind.words.say(language) for kind in masked.kinds))
+
+
+def _secret_name(name: str, language: Language) -> str:
+    words = next((kind.words for kind in Secret if kind.value == name), None)
+    return words.say(language) if words else visible.shown_name(name, language)
+
+
+_HIDDEN = Words("[不显示：{name}]", "[not shown: {name}]")
+
+
+# The sentence that a tool brings along
+
+
+def _by_template(wanted: Wanted, values: Mapping[str, _Value]) -> str | None:
+    """The tool's own sentence, or None if there is none or it does not name every argument exactly."""
+    if wanted.tool.sentence is None:
+        return None
+    try:
+        pieces = list(string.Formatter().parse(wanted.tool.sentence.say(wanted.language)))
+    except ValueError:
+        return None
+    if {name for _, name, _, _ in pieces if name is not None} != values.keys():
+        return None
+    text = ""
+    for literal, name, form, _ in pieces:
+        text += literal
+        if name is not None:
+            text += _in_sentence(values[name], form or "", wanted)
+    return text if text.endswith(("。", ".")) else text + Words("。", ".").say(wanted.language)
+
+
+def _in_sentence(value: _Value, form: str, wanted: Wanted) -> str:
+    if value.hidden:
+        return value.text
+    spelled = _spelled_day(value.raw, wanted) if form == "day" else None
+    return spelled or visible.shown_in_sentence(value.text, wanted.language)
+
+
+def _spelled_day(value: Any, wanted: Wanted) -> str | None:
+    """An ISO date or time as a person says it, 明天（周二 12月1日）, or None if it is not one."""
+    try:
+        moment = datetime.fromisoformat(value)
+        if moment.tzinfo is not None:
+            moment = moment.astimezone(wanted.now.tzinfo)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    spelled = _day(moment.date(), wanted.now.date(), wanted.language)
+    if len(value) == len("2026-12-01"):
+        return spelled
+    clock = f"{moment:%H:%M:%S}" if moment.second or moment.microsecond else f"{moment:%H:%M}"
+    return f"{spelled} {clock}"
+
+
+_NEAR: Mapping[int, Words] = {0: Words("今天", "today"), 1: Words("明天", "tomorrow"), 2: Words("后天", "in two days")}
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def _day(day: date, today: date, language: Language) -> str:
+    weekday = WEEKDAYS[day.weekday()].say(language)
+    if language == "zh":
+        year = f"{day.year}年" if day.year != today.year else ""
+        text = f"{weekday} {year}{day.month}月{day.day}日"
+    else:
+        year = f", {day.year}" if day.year != today.year else ""
+        text = f"{weekday}, {_MONTHS[day.month - 1]} {day.day}{year}"
+    near = _NEAR.get((day - today).days)
+    if near is None:
+        return text
+    return f"{near.zh}（{text}）" if language == "zh" else f"{near.en} ({text})"
+
+
+# Without one
+
+
+def _line_by_line(wanted: Wanted, values: Mapping[str, _Value]) -> str:
+    language = wanted.language
+    name = visible.quoted(wanted.tool.name, language)
+    if not values:
+        return Words(f"要执行 {name}，没有参数。", f"About to run {name}, without arguments.").say(language)
+    lines = [Words(f"要执行 {name}：", f"About to run {name}:").say(language)]
+    colon = Words("：", ": ").say(language)
+    for key, value in values.items():
+        lines.append(f"- {visible.shown_name(key, language)}{colon}{_on_a_line(value, language)}")
+    return "\n".join(lines)
+
+
+def _on_a_line(value: _Value, language: Language) -> str:
+    return value.text if value.hidden else visible.shown(value.text, language)
+
+
+# What must be said besides
+
+
+def _notes(wanted: Wanted, values: Iterable[_Value]) -> list[str]:
+    language = wanted.language
+    separator = Words("、", ", ").say(language)
+    notes = []
+    if covered := dict.fromkeys(name for value in values for name in value.covered):
+        notes.append(_SENDS.say(language).format(names=separator.join(covered)))
+    if wanted.why is not None and not wanted.tool.risk.acts:
+        notes.append(wanted.why.say(language))
+    elif wanted.material:
+        names = dict.fromkeys(_ORIGINS[piece.origin].say(language) for piece in wanted.material)
+        notes.append(_MATERIAL.say(language).format(names=separator.join(names)))
+    if wanted.asker is not None:
+        notes.append(_ASKED_BY.say(language).format(asker=visible.shown_in_sentence(wanted.asker, language)))
+    return list(dict.fromkeys(notes))
+
+
+_SENDS = Words("会发送：{names}。", "This would send: {names}.")
+_MATERIAL = Words(
+    "参考了{names}里的内容，那不是你说的。", "This draws on text from {names}, which is not what you said."
+)
+_ASKED_BY = Words("这是 {asker} 要的。", "Asked for by {asker}.")
+_ORIGINS: Mapping[Origin, Words] = {
+    Origin.SYSTEM: Words("系统", "the system"),
+    Origin.OWNER: Words("别人的话", "what somebody else said"),
+    Origin.PERSON: Words("别人的话", "what somebody else said"),
+    Origin.ASSISTANT: Words("之前的回复", "an earlier reply"),
+    Origin.TOOL: Words("工具结果", "a tool's result"),
+    Origin.WEB: Words("网页", "a web page"),
+    Origin.AGENT: Words("别的程序", "another program"),
+    Origin.FILE: Words("文件", "a file"),
+    Origin.FORWARD: Words("转发或引用", "a forward or quote"),
+}

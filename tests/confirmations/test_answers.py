@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qingtuan.confirmations.answers import NOT_AN_ANSWER, Answer, Said, recognise, say_needs_code
+from qingtuan.confirmations.confirmation import Confirmation, Standing
+from qingtuan.events.log import Place
+from qingtuan.identity.scopes import Reader, Role
+from qingtuan.identity.trust import QuestionFacts, Risk
+from qingtuan.messages import Space
+
+NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
+HOME = Space("private", "qq:1")
+OWNER = Reader("owner", Role.OWNER, HOME)
+SEAT = Confirmation(
+    event="evt_seat",
+    code="K7QM",
+    place=Place("s_1", HOME, "turn_1", "owner"),
+    tool="reserve_seat",
+    arguments={"seat": "A12"},
+    binding="",
+    text="",
+    summary="要预约：A12。",
+    expires=NOON + timedelta(minutes=30),
+    state="open",
+    needs_code=False,
+    facts=QuestionFacts(Risk.ACT, "owner", HOME),
+    message="evt_message",
+    delivered=NOON,
+    certain=True,
+)
+OTHER = replace(SEAT, event="evt_other", code="P4XR", tool="cancel_reservation", message="evt_message_2")
+CRITICAL = replace(SEAT, needs_code=True)
+OF_MEMBER = replace(SEAT, place=replace(SEAT.place, person="qq-2"))
+EXPIRED = replace(SEAT, state="expired")
+
+ALONE = Standing([SEAT])
+
+
+def said(text: str, **change: Any) -> Said:
+    later = NOON + timedelta(seconds=20)
+    return replace(Said(text, OWNER, later, later), **change)
+
+
+def verdict(text: str, standing: Standing = ALONE, **change: Any) -> str:
+    return recognise(said(text, **change), standing).verdict
+
+
+YES = [
+    "确认",
+    "好的确认",
+    "好的，确认",
+    "确认。",
+    "确认！",
+    " 确认 ",
+    "/confirm",
+    "／ｃｏｎｆｉｒｍ",
+    "Confirm",
+    "confirm.",
+]
+BARE_YES = ["好", "好的", "嗯", "嗯嗯", "ok", "OK", "ＯＫ", "Ok!", "okay", "yes", "👍", "👍🏻", "👍️", "好。", "嗯～"]
+NO = ["取消", "/cancel", "cancel", "取消。"]
+BARE_NO = ["不", "不要", "算了", "no", "不要！", "算了…"]
+NEITHER = [
+    "",
+    "好吗",
+    "好？",
+    "确认？",
+    "确认一下时间",
+    "不确认",
+    "好的取消",
+    "确认 取消",
+    "可以",
+    "行",
+    "是",
+    "对",
+    "继续",
+    "好 的",
+    "确\u200b认",
+    "确认吧",
+    "「确认」",
+    "> 确认",
+    "`确认`",
+    "请确认",
+    "confirm it",
+    "confirm that",
+    "yes please",
+    "ok 但是改成下午",
+    "okok",
+    "k",
+    "👍👍",
+    "确认" * 30,
+    "好好好",
+    "不好",
+    "明天再说",
+]
+
+
+@pytest.mark.parametrize("text", YES + BARE_YES)
+def test_words_that_mean_yes(text: str) -> None:
+    assert recognise(said(text), ALONE) == Answer("yes", SEAT)
+
+
+@pytest.mark.parametrize("text", NO + BARE_NO)
+def test_words_that_mean_no(text: str) -> None:
+    assert recognise(said(text), ALONE) == Answer("no", SEAT)
+
+
+@pytest.mark.parametrize("text", NEITHER)
+def test_any_other_message_is_a_normal_one(text: str) -> None:
+    assert recognise(said(text), ALONE) == NOT_AN_ANSWER
+
+
+@pytest.mark.parametrize(
+    "text", ["确认 K7QM", "确认K7QM", "确认 k7qm", "/confirm K7QM", "confirm k7qm", "好的确认 Ｋ７ＱＭ。"]
+)
+def test_a_code_says_which(text: str) -> None:
+    standing = Standing([OTHER, SEAT], others=2)
+    assert recognise(said(text), standing) == Answer("yes", SEAT)
+
+
+@pytest.mark.parametrize("text", ["取消 K7QM", "取消k7qm", "/cancel K7QM", "cancel K7QM"])
+def test_a_no_can_name_a_code(text: str) -> None:
+    assert recognise(said(text), Standing([OTHER, SEAT])) == Answer("no", SEAT)
+
+
+def test_a_wrong_code_is_no_yes() -> None:
+    assert verdict("确认 K7QN") == "needs_code"
+    assert verdict("取消 K7QN") == "needs_code"
+    assert verdict("confirmk7qm") == "not_an_answer"
+    assert verdict("确认 K7QM", Standing()) == "not_an_answer"
+
+
+@pytest.mark.parametrize("text", ["确认", "取消", "不要", "算了"])
+def test_with_several_open_a_code_is_needed(text: str) -> None:
+    assert recognise(said(text), Standing([SEAT, OTHER])) == Answer("needs_code")
+
+
+@pytest.mark.parametrize("standing", [Standing([SEAT, OTHER]), Standing([SEAT], others=1)])
+@pytest.mark.parametrize("text", BARE_YES)
+def test_a_bare_yes_counts_only_with_nothing_else_open(text: str, standing: Standing) -> None:
+    assert verdict(text, standing) == "not_an_answer"
+
+
+def test_questions_of_servers_and_agents_count_as_open() -> None:
+    assert verdict("确认", Standing([SEAT], others=1)) == "needs_code"
+
+
+@pytest.mark.parametrize("text", ["确认", "好", "/confirm"])
+def test_critical_and_over_long_questions_need_their_code(text: str) -> None:
+    assert recognise(said(text), Standing([CRITICAL])) == Answer("needs_code", CRITICAL)
+    assert verdict("确认 K7QM", Standing([CRITICAL])) == "yes"
+    assert verdict("取消", Standing([CRITICAL])) == "no"
+    assert verdict("确认", Standing([CRITICAL]), quotes="evt_message") == "needs_code"
+
+
+def test_somebody_other_than_the_asker_needs_the_code() -> None:
+    standing = Standing([OF_MEMBER])
+    assert verdict("确认", standing) == "needs_code"
+    assert verdict("取消", standing) == "needs_code"
+    assert verdict("确认", standing, quotes="evt_message") == "needs_code"
+    assert verdict("好", standing, quotes="evt_message") == "needs_code"
+    assert verdict("确认 K7QM", standing) == "yes"
+    assert verdict("取消 K7QM", standing) == "no"
+    assert verdict("不要", standing, quotes="evt_message") == "no"
+
+
+@pytest.mark.parametrize("text", BARE_YES + BARE_NO)
+def test_a_bare_word_counts_only_from_the_asker(text: str) -> None:
+    assert verdict(text, Standing([OF_MEMBER])) == "not_an_answer"
+
+
+@pytest.mark.parametrize("text", YES + BARE_YES + NO + BARE_NO)
+def test_others_are_told_nothing(text: str) -> None:
+    nothing_to_answer = Standing()
+    assert recognise(said(text), nothing_to_answer) == NOT_AN_ANSWER
+
+
+def test_a_bare_yes_was_sent_after_the_question_was_delivered() -> None:
+    early = NOON - timedelta(seconds=1)
+    assert verdict("好", said_at=early) == "not_an_answer"
+    assert verdict("好", received_at=early) == "not_an_answer"
+    assert verdict("好", Standing([replace(SEAT, certain=False)])) == "not_an_answer"
+    assert verdict("好", Standing([replace(SEAT, delivered=None)])) == "not_an_answer"
+
+
+def test_an_explicit_yes_may_come_with_a_wrong_clock_and_not_before_the_question() -> None:
+    early = NOON - timedelta(seconds=1)
+    assert verdict("确认", said_at=early) == "yes"
+    assert verdict("确认", Standing([replace(SEAT, certain=False)])) == "yes"
+    assert verdict("确认", received_at=early) == "not_an_answer"
+    assert verdict("确认", Standing([replace(SEAT, delivered=None)])) == "not_an_answer"
+    assert verdict("确认 K7QM", Standing([replace(SEAT, delivered=None)])) == "yes"
+
+
+def test_a_quote_says_which() -> None:
+    standing = Standing([OTHER, SEAT], others=1)
+    for text in (*YES, *BARE_YES):
+        assert recognise(said(text, quotes="evt_message"), standing) == Answer("yes", SEAT)
+    for text in (*NO, *BARE_NO):
+        assert recognise(said(text, quotes="evt_message_2"), standing) == Answer("no", OTHER)
+
+
+def test_a_quote_of_something_else_or_with_another_code_is_no_yes() -> None:
+    assert verdict("确认", quotes="evt_elsewhere") == "not_an_answer"
+    assert verdict("好", quotes="evt_elsewhere") == "not_an_answer"
+    assert verdict("改成下午", quotes="evt_message") == "not_an_answer"
+    assert verdict("确认 P4XR", quotes="evt_message") == "needs_code"
+    assert verdict("确认 K7QM", quotes="evt_message") == "yes"
+
+
+@pytest.mark.parametrize("text", YES + BARE_YES + NO + BARE_NO + ["确认 K7QM", "取消 K7QM"])
+def test_edits_and_forwards_never_count(text: str) -> None:
+    assert verdict(text, edited=True) == "not_an_answer"
+    assert verdict(text, forwarded=True) == "not_an_answer"
+    assert verdict(text, forwarded=True, quotes="evt_message") == "not_an_answer"
+
+
+@pytest.mark.parametrize("text", ["确认", "好", "确认 K7QM"])
+def test_a_late_yes_means_the_question_that_ran_out(text: str) -> None:
+    assert recognise(said(text), Standing(expired=EXPIRED)) == Answer("late", EXPIRED)
+    assert verdict(text, Standing(expired=EXPIRED), quotes="evt_message") == "late"
+
+
+def test_a_late_no_needs_nothing_and_a_late_bare_yes_may_mean_something_else() -> None:
+    assert verdict("取消", Standing(expired=EXPIRED)) == "not_an_answer"
+    assert verdict("好", Standing(expired=EXPIRED, spoke_since=True)) == "not_an_answer"
+    assert verdict("好", Standing(expired=EXPIRED, others=1)) == "not_an_answer"
+    assert verdict("确认", Standing(expired=EXPIRED, spoke_since=True)) == "late"
+    assert verdict("确认", Standing([OTHER], expired=EXPIRED)) == "yes"
+    assert verdict("确认 K7QM", Standing([OTHER], expired=EXPIRED)) == "late"
+
+
+_LISTED = {"确认", "好的确认", "好的,确认", "好,确认", "confirm", "/confirm", "/确认"} | {
+    *("好", "好的", "嗯", "嗯嗯", "ok", "okay", "yes", "👍")
+}
+_near = st.text(alphabet="确认好的嗯不要取消算了okyes/confirm K7QM。!,？ 👍\u200b\ufe0f", max_size=9)
+
+
+@given(st.one_of(_near, st.text(max_size=12), st.sampled_from(YES + BARE_YES + NEITHER)))
+def test_nothing_but_a_listed_word_is_ever_a_yes(text: str) -> None:
+    answer = recognise(said(text), ALONE)
+    if answer.verdict != "yes":
+        return
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    kept = "".join(char for char in plain if char not in " \t\r\n。.!~、…\ufe0f" and not "🏻" <= char <= "🏿").rstrip(
+        ","
+    )
+    assert kept.removesuffix("k7qm").removeprefix("/") in {word.removeprefix("/") for word in _LISTED}
+
+
+def test_the_reply_names_each_question_with_its_code() -> None:
+    text = say_needs_code([SEAT, OTHER], "zh")
+    assert "「确认 K7QM」或「取消 K7QM」：要预约：A12。" in text
+    assert "P4XR" in text
+    assert "“confirm K7QM”" in say_needs_code([SEAT], "en")
