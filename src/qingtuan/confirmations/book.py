@@ -105,12 +105,12 @@ class Book:
         wanted = stopped.wanted
         place = Place(stopped.session, stopped.reader.space, stopped.turn, stopped.reader.person)
         binding = wanted.tool.binding(wanted.arguments)
-        self.expire()
         self._refuse_repetition(stopped, binding)
         replaced, others = self._others(stopped, binding)
         if len(others) >= MAX_OPEN:
             raise ToolFailed(_TOO_MANY)
         with self._log.transaction(durable=True):
+            self.expire()
             for old in (*replaced, *([renews] if renews else ())):
                 self._close(old, "replaced")
             payload = self._payload(stopped, binding, others)
@@ -128,7 +128,9 @@ class Book:
         """The open questions of the asker that the new one replaces, and those that stay open beside it."""
         replaced: list[Confirmation] = []
         staying: list[Confirmation] = []
-        for asked in self._load("c.state = 'open' AND c.asker = ?", [stopped.reader.person]):
+        for asked in self.open():
+            if asked.asker != stopped.reader.person:
+                continue
             same = asked.tool == stopped.wanted.tool.name and asked.place.session == stopped.session
             # Calls side by side in one turn are several wishes, unless they are the very same one.
             again = same and (asked.place.turn != stopped.turn or asked.binding == binding)
