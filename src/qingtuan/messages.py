@@ -93,6 +93,8 @@ class Inbound:
     addressed: bool = True
     """Whether the message is meant for the assistant: always in private; in a group by mention, reply, command."""
     edited: bool = False
+    quotes: str | None = None
+    """The platform's id of the message that it quotes, or under which a button was pressed."""
     nickname: str = ""
     """For display only. Never identity."""
     materials: tuple[Material, ...] = ()

@@ -46,6 +46,8 @@ class Received:
     materials: tuple[Material, ...]
     attachments: tuple[Attachment, ...]
     said_at: datetime
+    quotes: str | None = None
+    """The platform's id of the message that it quotes."""
 
     @classmethod
     def of(cls, event: Event) -> Received:
@@ -58,6 +60,7 @@ class Received:
             tuple(Material(Origin(m["origin"]), m["label"], m["text"]) for m in payload.get("materials", ())),
             tuple(Attachment(**a) for a in payload.get("attachments", ())),
             datetime.fromisoformat(payload["said_at"]) if "said_at" in payload else event.time,
+            payload.get("quotes"),
         )
 
 
@@ -112,6 +115,8 @@ def _payload(inbound: Inbound) -> dict[str, Any]:
         payload["nickname"] = inbound.nickname
     if inbound.edited:
         payload["edited"] = True
+    if inbound.quotes:
+        payload["quotes"] = inbound.quotes
     if inbound.materials:
         payload["materials"] = [asdict(material) for material in inbound.materials]
     if inbound.attachments:

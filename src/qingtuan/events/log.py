@@ -56,12 +56,30 @@ class Log:
         self._ids = ids
         self._projections = tuple(projections)
         self._listeners: list[Callable[[Event], None]] = []
+        self._told: list[Event] | None = None
+        """Events of the transaction that is open, for the listeners."""
 
     @contextmanager
     def transaction(self, *, durable: bool = False) -> Iterator[None]:
-        """Several events, or an event and its parts, land together or not at all."""
-        with self.database.transaction(durable=durable):
-            yield
+        """Several events, or an event and its parts, land together or not at all.
+
+        Listeners are told when the outermost transaction has been committed, and never of what was rolled back.
+        """
+        outermost = self._told is None
+        if outermost:
+            self._told = []
+        try:
+            with self.database.transaction(durable=durable):
+                yield
+        except BaseException:
+            if outermost:
+                self._told = None
+            raise
+        if outermost:
+            told, self._told = self._told or [], None
+            for event in told:
+                for listener in tuple(self._listeners):
+                    listener(event)
 
     def append(
         self,
@@ -78,7 +96,7 @@ class Log:
             StorageFailed: the database refused; nothing was written.
         """
         event = Event(self._ids.event(), self._clock.now(), kind, place, origin, dict(payload or {}), cause)
-        with self.database.transaction():
+        with self.transaction():
             cursor = self.database.execute(
                 "INSERT INTO events (id, time, kind, session, space, turn, person, origin, cause, payload)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -98,12 +116,12 @@ class Log:
             event = replace(event, seq=cursor.lastrowid or 0)
             for project in self._projections:
                 project(self.database, event)
-        for listener in self._listeners:
-            listener(event)
+            if self._told is not None:
+                self._told.append(event)
         return event
 
     def listen(self, listener: Callable[[Event], None]) -> Callable[[], None]:
-        """Call `listener` after each event; the result ends that."""
+        """Call `listener` with each event once it stands; the result ends that."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 

@@ -32,15 +32,20 @@ class Answering:
 
     def recognise(self, received: Received, reader: Reader) -> answers.Answer:
         """Whether a message answers a question, and which."""
+        book = self.work.kit.book
+        quoted = book.of_message(reader.space, received.quotes) if received.quotes else None
+        forward = any(material.origin is Origin.FORWARD for material in received.materials)
         said = answers.Said(
             text=received.text,
             reader=reader,
             said_at=received.said_at,
             received_at=received.event.time,
+            # A quote of something else than a question of ours is an ordinary message.
+            quotes=quoted or received.quotes,
             edited=bool(received.event.payload.get("edited")),
-            forwarded=bool(received.materials),
+            forwarded=forward and received.quotes is None,
         )
-        return answers.recognise(said, self.work.kit.book.standing(reader, message=received.event.id))
+        return answers.recognise(said, book.standing(reader, message=received.event.id))
 
     def take(self, answer: answers.Answer, received: Received, place: Place, reader: Reader) -> str | None:
         """Do what an answer says; the id of the turn that a yes set off, if any."""

@@ -12,7 +12,6 @@ from qingtuan.errors import ToolFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.events.outbox import Draft
-from qingtuan.identity.scopes import Role
 from qingtuan.identity.trust import Risk
 from qingtuan.language import Words
 from qingtuan.messages import Origin
@@ -20,7 +19,6 @@ from qingtuan.models.chat import Call
 from qingtuan.prompt.history import UNKNOWN_OUTCOME
 from qingtuan.prompt.view import TurnView
 from qingtuan.tools.run import Outcome, Prepared, batches, prepare, refusal, waiting
-from qingtuan.tools.strict_json import canonical
 from qingtuan.tools.tool import ToolContext
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.progress import MessageOut, ToolRuns
@@ -64,7 +62,7 @@ class Calls:
         question = self.kit.book.get(asked)
         if question is None or question.state != "yes":
             return
-        call = Call(f"call_{self.turn.id.removeprefix('turn_')}", question.tool, canonical(dict(question.arguments)))
+        call = question.call(f"call_{self.turn.id.removeprefix('turn_')}")
         prepared = prepare(call, self.kit.registry, situation(view), approved=question.binding)
         if isinstance(prepared, Prepared):
             await self._one(prepared, view, resumed=True, cause=question.answer)
@@ -129,14 +127,11 @@ class Calls:
 
     def _ask(self, prepared: Prepared, view: TurnView) -> None:
         """Write the question down, as a message of its own that no text of the model shares."""
-        asker = self.turn.account if view.reader.role is not Role.OWNER else None
         wanted = Wanted(
             tool=prepared.tool,
             arguments=prepared.arguments,
             now=view.now,
             language=view.language,
-            in_group=view.reader.space.is_group,
-            asker=asker,
             material=view.material,
             why=prepared.verdict.why,
         )
