@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import random
@@ -21,6 +22,7 @@ from tests.fakes.raw_server import (
     STREAM_END,
     STREAM_HEAD,
     Cut,
+    Hold,
     Pause,
     RawServer,
     Script,
@@ -573,3 +575,15 @@ async def test_roles_by_profile(quirk: str, server: RawServer, clock: ManualCloc
         assert text in whole
     await goes_on(session, server)
     await model.close()
+
+
+async def test_stopping_the_turn_hangs_up_and_the_next_message_works(session: ModelSession, server: RawServer) -> None:
+    server.play([STREAM_HEAD + chunked(events(delta(content="你"), done=False)), Hold()])
+    talking = asyncio.create_task(session.say("讲个长故事"))
+    while not session.seen:  # noqa: ASYNC110 (a turn has no event of its own for this)
+        await asyncio.sleep(0)
+    talking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await talking
+    await server.hung_up.wait()
+    await goes_on(session, server)

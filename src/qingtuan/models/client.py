@@ -181,7 +181,7 @@ class Client:
                 for chunk in chunks.feed(piece) if piece is not None else chunks.end():
                     for event in answer.feed(chunk):
                         yield event
-                if piece is None:
+                if piece is None or chunks.page:
                     break
                 if self._clock.monotonic() > latest:
                     raise Interrupted(f"not finished within {self._timeouts.whole:g} s")
@@ -223,13 +223,14 @@ class Client:
                 headers=headers,
                 proxy=proxy,
                 trust_env=not self._endpoint.loopback,
+                # Over plain HTTP there is nothing to verify, and loading the certificates costs ten turns.
+                verify=urlsplit(self._endpoint.base_url).scheme == "https",
                 timeout=None,  # noqa: S113 (`Timeouts` rules)
                 limits=httpx.Limits(max_connections=None, keepalive_expiry=_KEEP_CONNECTIONS),
             )
         except (ImportError, ValueError) as error:
-            raise SettingsWrong(
-                Words("模型的代理设置用不了", "The proxy towards the model cannot be used"), detail=type(error).__name__
-            ) from None
+            said = Words("连模型的代理设置用不了。", "The proxy towards the model cannot be used.")
+            raise ModelRefused(said, reason="request", detail=type(error).__name__) from None
 
     def _without_key(self, error: ForOwner) -> ForOwner:
         """The same error, should a provider quote the key in its own."""

@@ -94,6 +94,7 @@ class Calls:
         return tuple(
             Call(call_id(), call.name, joined_halves(call.arguments)[0] if call.arguments.strip() else "{}")
             for call in self._calls
+            if call.name or call.pieces
         )
 
 

@@ -42,7 +42,7 @@ class Attempt:
 
 
 class Silent(Interrupted):
-    """An answer with neither text nor call: asked for once more, and then said to be none."""
+    """An answer with neither text nor call: asked for once more at once, and then said to be none."""
 
     def __init__(self) -> None:
         super().__init__("an empty answer", words=_SAID_NOTHING)
@@ -63,13 +63,13 @@ class Persistent:
         its account or its name, makes way for the next; any other refusal is about the request and ends it.
 
         Raises:
-            ModelUnreachable: none answered; the sentence is that of the first failure, and so below.
-            ModelRefused: refused, and no other model could do it.
+            ModelUnreachable: the first could not be reached, and no other answered.
+            ModelRefused: the first refused, and no other answered.
         """
         failure: ModelUnreachable | ModelRefused | None = None
-        for attempt, more in zip(attempts, [True] * (len(attempts) - 1) + [False], strict=True):
+        for number, attempt in enumerate(attempts, 1):
             try:
-                async with aclosing(self._insist(attempt, recorder, more=more)) as events:
+                async with aclosing(self._insist(attempt, recorder, more=number < len(attempts))) as events:
                     async for event in events:
                         yield event
                 return
@@ -80,6 +80,7 @@ class Persistent:
         raise failure or ModelUnreachable(NOT_REACHED, detail="no model is set")
 
     async def _insist(self, attempt: Attempt, recorder: Recorder, *, more: bool) -> AsyncGenerator[ChatEvent]:
+        silent = False
         for number in count(1):
             shown = False
             try:
@@ -93,6 +94,8 @@ class Persistent:
                 return
             except (ModelUnreachable, ModelRefused) as error:
                 wait = self._wait(error, number)
+                if isinstance(error, Silent):
+                    wait, silent = None if silent else 0, True
                 again = wait is not None or (more and _another_may_do(error))
                 recorder.failed(attempt.request.params.model, error.detail, again=again)
                 if shown:
@@ -103,11 +106,7 @@ class Persistent:
 
     def _wait(self, error: ModelUnreachable | ModelRefused, number: int) -> float | None:
         """Seconds before the next attempt with the same model; None if there is none."""
-        if not isinstance(error, Interrupted):
-            return None
-        if isinstance(error, Silent):
-            return 0 if number == 1 else None
-        if number >= self._patience.attempts:
+        if not isinstance(error, Interrupted) or number >= self._patience.attempts:
             return None
         jitter = self._chance.random()
         if error.retry_after is None:

@@ -60,7 +60,9 @@ def is_greeting(text: str) -> bool:
 
 def asks_to_invent(text: str) -> bool:
     """Whether a message asks, in so many words, for a story, a poem, a joke, a name or the like."""
-    return any(pattern.search(text[:_REQUEST_WITHIN]) for pattern in _INVENTIONS)
+    lines = (" ".join(line.split()) for line in text[:_REQUEST_WITHIN].splitlines())
+    flat = "\n".join(line for line in lines if line)
+    return any(pattern.search(flat) for pattern in _INVENTIONS)
 
 
 _REQUEST_WITHIN = 1000
@@ -84,7 +86,7 @@ _ADDRESSEES = "小?青团|qingtuan|there|everyone|all"
 _ONE = rf"(?:{_CHINESE_GREETINGS}|(?<![a-z])(?:{_ENGLISH_GREETINGS})(?![a-z]))"
 _GREETING = re.compile(rf"(?:(?:{_ADDRESSEES}) ?)?{_ONE}(?: ?(?:{_ONE}|{_ADDRESSEES}|[啊呀啦哦哈吧呢哟喔噢嘛了]))*")
 
-_SENTENCE = r"(?:^|[。！？!?.,，、;；\n])\s*"
+_SENTENCE = r"(?:^|[。！？!?.,，、;；\n]) ?"
 _PLEASE = r"(?:(?:请|麻烦你?|能不能|可不可以|可以|能|你|再|给我|帮我|为我|替我|给大家|我想(?:让|请|要)你)[，, ]*)*"
 _SOME = r"(?:出|上|一|两|三|几|个|首|篇|段|则|些|点|下|对|副|句)*"
 _PLEASE_EN = r"(?:(?:please|can you|could you|would you|will you|now|help me)\s+)*"

@@ -81,14 +81,25 @@ class Lineup:
 class Models:
     """A `ChatModel` that does not give up easily, and the choice of models by route."""
 
-    def __init__(self, model: ChatModel, lineup: Lineup, persistent: Persistent) -> None:
-        """`model` answers for every name in `lineup`: an endpoint, or the embedded model."""
+    def __init__(
+        self, model: ChatModel, lineup: Lineup, persistent: Persistent, fallback: ChatModel | None = None
+    ) -> None:
+        """`model` answers for every name in `lineup`: an endpoint, or the embedded model. `fallback` answers for
+        the name of the fall-back, if that lives elsewhere."""
         self._model = model
+        self._fallback = fallback or model
         self._lineup = lineup
         self._persistent = persistent
 
     @classmethod
-    def of_endpoint(cls, config: ModelConfig, clock: Clock, chance: random.Random, call_id: Callable[[], str]) -> Self:
+    def of_endpoint(
+        cls,
+        config: ModelConfig,
+        clock: Clock,
+        chance: random.Random,
+        call_id: Callable[[], str],
+        fallback: ChatModel | None = None,
+    ) -> Self:
         """The models of an endpoint. Connects to nothing yet.
 
         Raises:
@@ -113,6 +124,7 @@ class Models:
             Client(config.endpoint, profile_of, call_id, clock, config.timeouts),
             Lineup(config.model, profile_of, routes, config.fallback_model, config.thinking),
             Persistent(clock, chance, Patience()),
+            fallback,
         )
 
     def choose(self, route: Route, model: str | None = None) -> Choice:
@@ -144,7 +156,7 @@ class Models:
         fallback = self._lineup.fallback
         if fallback and fallback != request.params.model:
             again = replace(request, params=replace(request.params, model=fallback))
-            attempts.append(Attempt(self._model, again))
+            attempts.append(Attempt(self._fallback, again))
         return self._persistent.stream(attempts, recorder)
 
     async def close(self) -> None:

@@ -83,7 +83,7 @@ class Thoughts:
         if tag == _CLOSE:
             if self._shown:
                 out[:] = [TakenBack()]
-            self.thoughts.append(self.text + before)
+            self.thoughts.append((self.text + before).lstrip())
             self._shown.clear()
             return rest
         out += self._show(before)

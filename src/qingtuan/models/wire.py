@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -294,4 +295,4 @@ def _usage(fields: Mapping[str, Any]) -> Usage | None:
 
 
 def _count(value: object) -> int:
-    return int(value) if isinstance(value, (int, float)) and value > 0 else 0
+    return int(value) if isinstance(value, (int, float)) and 0 < value < math.inf else 0
