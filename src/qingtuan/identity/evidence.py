@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from qingtuan.identity.redaction import readable
+from qingtuan.identity.redaction import has_invisible, readable
 
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s<>\"'“”‘’「」『』《》（）【】，。；、！？]+", re.IGNORECASE)
 _TRAILING = ".,;:!?)]}'\""
 _NEGATION = re.compile(r"(?:不|不要|别|勿|没|没有|无须|不用|\bnot|n't|\bnever|\bno|\bwithout)\s*$", re.IGNORECASE)
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:?\d{2})?")
+_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+_DIGITS = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
+_UNITS = {"十": 10, "百": 100, "千": 1000}
+_CHINESE_NUMBER = re.compile(r"[零〇一二两三四五六七八九十百千万]{1,20}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +67,68 @@ def evidence(
     subject) need no evidence.
     """
     words = OwnWords(own_words)
-    made = {squeezed(text) for text in resolved}
+    made = {_canonical(text) for text in resolved} | chinese_numbers(own_words)
     missing = (
         value.path
         for value in values_of(arguments, without=labels)
-        if squeezed(value.text) not in made and not words.hold(value.text)
+        if _canonical(value.text) not in made and not words.hold(value.text)
     )
     return tuple(dict.fromkeys(missing))
+
+
+def _canonical(text: str) -> str:
+    """One spelling for a moment (`2026-12-01T09:00`, with seconds, with a space), else the text as compared."""
+    if _MOMENT.fullmatch(text.strip()):
+        try:
+            return datetime.fromisoformat(text.strip()).isoformat()
+        except ValueError:
+            pass
+    return squeezed(text)
+
+
+def chinese_numbers(text: str) -> set[str]:
+    """The numbers that a text writes in Chinese characters, in digits: 三十 and 两百零五 give 30 and 205."""
+    return {str(_number(found[0])) for found in _CHINESE_NUMBER.finditer(text)}
+
+
+def _number(characters: str) -> int:
+    total, section, digit = 0, 0, 0
+    for character in characters:
+        if character in _DIGITS:
+            # Characters read one by one (二零二六) are a row of digits.
+            digit = digit * 10 + _DIGITS[character]
+        elif character == "万":
+            total, section, digit = (total + section + digit) * 10_000, 0, 0
+        else:
+            section, digit = section + (digit or 1) * _UNITS[character], 0
+    return total + section + digit
+
+
+def spoken(text: str) -> tuple[str, tuple[str, ...]]:
+    """A message's text in two: the speaker's own words, and the fenced and quoted blocks in it, which are material
+    (identity.md, What is trusted). An open fence reaches to the end."""
+    own: list[str] = []
+    blocks: list[list[str]] = []
+    fence, inside = "", False
+    for line in text.split("\n"):
+        opened = _FENCE.match(line)
+        if fence:
+            if opened and opened[1].startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+            else:
+                blocks[-1].append(line)
+        elif opened:
+            fence, inside = opened[1], False
+            blocks.append([])
+        elif line.lstrip().startswith((">", "＞")):
+            if not inside:
+                blocks.append([])
+            blocks[-1].append(line.lstrip()[1:].removeprefix(" "))
+            inside = True
+        else:
+            own.append(line)
+            inside = False
+    return "\n".join(own).strip(), tuple("\n".join(block) for block in blocks)
 
 
 def urls_in(text: str) -> frozenset[str]:
@@ -86,11 +147,17 @@ def squeezed(text: str) -> str:
     return "".join(plain.casefold().split())
 
 
+def bare(url: str) -> str:
+    """An address without `https://` and closing slashes: people leave both out."""
+    return re.sub(r"^https?://", "", url, flags=re.IGNORECASE).rstrip("/")
+
+
 class OwnWords:
     """A text in which values are looked up."""
 
     def __init__(self, text: str) -> None:
         plain, _ = readable(text)
+        self._text = text
         self._spaced = plain.casefold()
         self._letters: list[str] = []
         self._places: list[int] = []
@@ -101,14 +168,25 @@ class OwnWords:
         self._squeezed = "".join(self._letters)
 
     def hold(self, value: str) -> bool:
-        """Whether `value` stands here, whole, and not negated."""
+        """Whether `value` stands here, whole, and not negated.
+
+        Invisible characters could carry anything: a value that has some must stand here letter by letter.
+        """
+        if has_invisible(value):
+            return value in self._text
+        return any(not self._negated(start) for start in self._places_of(value))
+
+    def mention(self, value: str) -> bool:
+        """Whether `value` stands here, whole, negated or not."""
+        return any(True for _ in self._places_of(value))
+
+    def _places_of(self, value: str) -> Iterator[int]:
         sought = squeezed(value)
         start = self._squeezed.find(sought) if sought else -1
         while start >= 0:
-            if self._whole(start, start + len(sought)) and not self._negated(start):
-                return True
+            if self._whole(start, start + len(sought)):
+                yield start
             start = self._squeezed.find(sought, start + 1)
-        return False
 
     def _whole(self, start: int, stop: int) -> bool:
         """No number and no Latin word is cut at either end: 3 is not in 30, and not "art" in "start"."""

@@ -16,8 +16,9 @@ NumberKind = Literal["id_card", "bank_card", "phone"]
 
 _GROUP = re.compile(r"(?<![A-Za-z0-9])(?:tel|phone|mobile|card|no|id)?(\d+[Xx]?)(?![A-Za-z0-9])", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[ \-.·_‐‑‒–—]{1,3}")
-_LONGEST = 19
-"""Digits of the longest number that is looked for (ISO/IEC 7812)."""
+_UUID = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9A-Za-z])", re.IGNORECASE)
+_SHORTEST, _LONGEST = 11, 19
+"""Digits of the numbers that are looked for: from a mobile number to a card (ISO/IEC 7812)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class _Group:
 
 def number_spans(text: str) -> Iterator[tuple[int, int, NumberKind]]:
     """Start, end and kind of each number in `text`; they do not overlap."""
-    for run in _runs(text):
+    for run in _runs(_UUID.sub("u" * 36, text)):
         place = 0
         while place < len(run):
             size, kind = _number_at(run, place)
@@ -62,29 +63,34 @@ def _number_at(run: list[_Group], place: int) -> tuple[int, NumberKind | None]:
         digits += group.digits
         if len(digits) > _LONGEST or "X" in digits[:-1]:
             break
-        kind = _kind(digits)
+        kind = _kind(digits) if len(digits) >= _SHORTEST else None
         if kind and _is_set(run, place, count, kind):
             best = count, kind
+        if len(group.digits) == 1 and len(run) > _LONGEST:
+            break  # a single digit inside a number is set like that throughout, and this run is longer than any
     return best
 
 
 def _is_set(run: list[_Group], place: int, count: int, kind: NumberKind) -> bool:
     """Whether these groups are set as one number of this kind is, and are not several numbers side by side."""
-    if kind == "id_card":
-        return True  # the check digit and the date of birth leave nothing to chance
     groups = run[place : place + count]
-    if count == 1:
-        fraction = place == 1 and len(run) == 2 and run[0].separator == "."
-        return not fraction or (kind == "phone" and run[0].digits != "0")
-    even = len({group.separator for group in groups[:-1]}) == 1
-    if even and count == len(run):
+    decimal = len(run) == 2 and run[0].separator == "."
+    if decimal and kind != "id_card" and (kind == "bank_card" or run[0].digits == "0"):
+        return False
+    even = len({group.separator for group in groups[:-1]}) <= 1
+    if count == 1 or (even and count == len(run)):
         return True
     sizes = tuple(len(group.digits) for group in groups)
-    if kind == "phone":
-        return sizes in _PHONE_SETTINGS or (sizes[0] in (2, 4) and sizes[1:] in (*_PHONE_SETTINGS, (11,)))
-    return even and all(size >= 3 for size in sizes[:-1])
+    match kind:
+        case "phone":
+            return sizes in _PHONE_SETTINGS or (sizes[0] in (2, 4) and sizes[1:] in (*_PHONE_SETTINGS, (11,)))
+        case "id_card":
+            return sizes in _ID_SETTINGS or all(size >= 4 for size in sizes[:-1])
+        case "bank_card":
+            return even and all(size >= 3 for size in sizes[:-1])
 
 
+_ID_SETTINGS = ((6, 4, 2, 2, 4), (3, 3, 8, 4), (3, 3, 4, 4, 4), (2, 2, 2, 8, 4), (2, 2, 2, 4, 4, 4))
 _PHONE_SETTINGS = ((3, 4, 4), (3, 8), (7, 4), (4, 4, 3), (4, 3, 4), (3, 3, 5))
 
 

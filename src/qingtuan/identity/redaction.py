@@ -82,6 +82,9 @@ def has_secret(text: str) -> bool:
 
 
 _COVER = Words("[已隐去：{name}]", "[hidden: {name}]")
+_COVERED = re.compile(r"\[(?:已隐去:[^\[\]]{1,12}|hidden: [^\[\]]{1,24})\]")
+_VOID = "\0"
+"""Stands for each character of a mask while secrets are sought: no pattern reaches into one."""
 
 Span = tuple[int, int, Secret]
 
@@ -89,6 +92,7 @@ Span = tuple[int, int, Secret]
 def _spans(text: str, *, keep_phone: bool = False) -> list[Span]:
     """Where secrets stand in `text`: in order, without overlap."""
     plain, places = readable(text)
+    plain = _COVERED.sub(lambda cover: _VOID * len(cover[0]), plain)
     spans = (span for find in _FINDERS for span in find(plain))
     found = sorted(span for span in spans if not (keep_phone and span[2] is Secret.PHONE))
     result: list[Span] = []
@@ -119,11 +123,17 @@ def readable(text: str) -> tuple[str, range | list[int]]:
     return "".join(letters), places
 
 
+def has_invisible(text: str) -> bool:
+    """Whether `text` holds characters that nobody sees, or that are laid over others."""
+    return not text.isascii() and any(unicodedata.category(letter) in _INVISIBLE for letter in text)
+
+
+_INVISIBLE = ("Cf", "Mn", "Me")
+"""Zero-width and direction marks and the soft hyphen; variation selectors and combining marks."""
+
+
 def _plain(letter: str) -> str:
-    # Cf: zero-width and direction marks, soft hyphen. Mn: variation selectors and marks laid over a character.
-    if unicodedata.category(letter) in ("Cf", "Mn", "Me"):
-        return ""
-    return unicodedata.normalize("NFKC", letter)
+    return "" if unicodedata.category(letter) in _INVISIBLE else unicodedata.normalize("NFKC", letter)
 
 
 _KEY_SHAPES = (
@@ -144,21 +154,21 @@ _KEY_SHAPES = (
 _KEYS = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_KEY_SHAPES)})")
 _JWT = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*")
 _SLACK_HOOK = re.compile(r"hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]{10,}")
-_USERINFO = re.compile(r"(?<=://)[^\s/@:]{1,64}:[^\s/@]{1,128}(?=@)")
+_USERINFO = re.compile(r"(?<=://)[^\s\0/@:]{1,64}:[^\s\0/@]{1,128}(?=@)")
 _LABELLED_KEY = re.compile(
     r"(?:api[ _-]?key|access[ _-]?key|secret[ _-]?key|(?:access|auth|refresh|bot|id|session)[ _-]?token|token|secret"
     r"|密钥|令牌|秘钥)[\"']?\s{0,4}(?:是|为|is|[:=])\s{0,4}[\"']?(?P<value>[A-Za-z0-9_./+~-]{8,}={0,2})",
     re.IGNORECASE,
 )
-_BEARER = re.compile(
-    r"(?:(?<![A-Za-z])bearer|authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:basic|token|apikey))\s{1,4}"
-    r"(?P<value>[A-Za-z0-9._~+/-]{8,}={0,2})",
+_BEARER = re.compile(r"(?<![A-Za-z])bearer\s{1,4}(?P<value>[A-Za-z0-9._~+/-]{8,}={0,2})", re.IGNORECASE)
+_HEADER = re.compile(
+    r"authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?[A-Za-z]{1,16}\s{1,4}(?P<value>[A-Za-z0-9._~+/-]{4,}={0,2})",
     re.IGNORECASE,
 )
 _LOGIN = re.compile(
     r"https?://(?:txz\.qq\.com/p\?k=|login\.weixin\.qq\.com/[a-z]/|open\.weixin\.qq\.com/connect/confirm\?"
-    r"|(?:liteapp\.)?weixin\.qq\.com/[gqx]/|(?:ssl\.)?ptlogin2\.qq\.com/)[^\s\"'<>]{1,}"
-    r"|tg://login\?token=[^\s\"'<>]{1,}|otpauth://[^\s\"'<>]{1,}|WIFI:[^\r\n]{1,200}?;;|(?<=[?&]qrcode=)[^\s&\"'<>]{6,}"
+    r"|(?:liteapp\.)?weixin\.qq\.com/[gqx]/|(?:ssl\.)?ptlogin2\.qq\.com/)[^\s\0\"'<>]{1,}"
+    r"|tg://login\?token=[^\s\0\"'<>]{1,}|otpauth://[^\s\0\"'<>]{1,}|WIFI:[^\r\n\0]{1,200}?;;|(?<=[?&]qrcode=)[^\s\0&\"'<>]{6,}"
 )
 _PEM_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
@@ -178,6 +188,8 @@ def _bearers(text: str) -> Iterator[Span]:
     for found in _BEARER.finditer(text):
         if _looks_random(found["value"]):
             yield *found.span("value"), Secret.BEARER
+    for found in _HEADER.finditer(text):
+        yield *found.span("value"), Secret.BEARER
 
 
 def _looks_random(value: str) -> bool:
@@ -201,15 +213,15 @@ def _private_keys(text: str) -> Iterator[Span]:
 
 _PASSWORD_LABEL = re.compile(
     r"(?:密码|密碼|口令|passwords?|passwd|passphrase|passcode|(?<![A-Za-z])pwd|(?<![A-Za-z])pin(?: ?码)?(?![A-Za-z]))"
-    r"(?!\])[\"']?",
+    r"[\"']?",
     re.IGNORECASE,
 )
 _BETWEEN = re.compile(
     r"\s{0,4}(?P<sign>是|为|為|设为|改成|改为|is|[:=]|->|→)?\s{0,4}(?P<quote>[\"'“‘「『]?)", re.IGNORECASE
 )
 _CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’", "「": "」", "『": "』"}
-_RUN = re.compile(r"[^\s，。；、]{3,128}")
-_TYPED = re.compile(r"[!-~]{3,128}")
+_RUN = re.compile(r"[^\s\0，。；、]{3,}")
+_TYPED = re.compile(r"[!-~]{3,512}")
 _CHINESE = re.compile(r"[\u4e00-\u9fffA-Za-z0-9]{3,16}(?=[\s,.;!?、。…\"'”’」』)]|$)")
 _ASKS = re.compile(r"[什多啥哪不谁怎几错对很我你他她它这那用由在以一必可有没随需请忘还要会被也都就和与或初默空安]")
 """First characters of what people say about a password rather than of one (密码是什么, 密码是错的)."""
@@ -223,18 +235,24 @@ _SAYS = re.compile(
 
 
 def _passwords(text: str) -> Iterator[Span]:
+    covered = 0
     for label in _PASSWORD_LABEL.finditer(text):
         between = _BETWEEN.match(text, label.end())
-        if between is None or text.startswith(("[已隐去", "[hidden:"), between.end()):
+        if between is None or between.end() < covered or text.startswith(_VOID, between.end()):
             continue
         start = between.end()
         stop = _quoted_end(text, start, between["quote"]) or _password_end(text, start, between["sign"])
         if stop is not None:
+            covered = stop
             yield start, stop, Secret.PASSWORD
 
 
 def _quoted_end(text: str, start: int, quote: str) -> int | None:
-    stop = text.find(_CLOSING[quote], start, start + 128) if quote else -1
+    if not quote:
+        return None
+    stop = text.find(_CLOSING[quote], start, start + 256)
+    while stop > start and text[stop - 1] == "\\":
+        stop = text.find(_CLOSING[quote], stop + 1, start + 256)
     return stop if stop > start else None
 
 

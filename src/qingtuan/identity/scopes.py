@@ -129,13 +129,13 @@ def encode_name(text: str) -> str:
     becomes `_` and two hex digits. Upper case too, since some file systems do not tell it from lower.
 
     Raises:
-        ValueError: the text is empty or longer than any account is.
+        ValueError: the text is empty, begins with a colon, or is longer than any account.
     """
     platform, colon, rest = text.partition(":")
     name = _encode(platform) + (f"-{_encode(rest, dash=True)}" if colon else "")
     if name.startswith("."):
         name = f"_2e{name[1:]}"
-    if not name or len(name) > _LONGEST_NAME:
+    if not platform or len(name) > _LONGEST_NAME:
         raise ValueError(f"not a text to make a name from: {text[:80]!r}")
     return name
 

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from qingtuan.identity.accounts import OWNER, is_key
-from qingtuan.identity.evidence import OwnWords, evidence, urls_in, values_of, without_urls
+from qingtuan.identity.evidence import OwnWords, bare, evidence, urls_in, values_of, without_urls
 from qingtuan.identity.redaction import secrets_in
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Words
@@ -206,11 +206,19 @@ def _sending_out(call: CallFacts) -> tuple[Risk, Words | None]:
         return Risk.READ, None
     counts = {name for name in call.labels if _is_small_count(call.arguments.get(name))}
     values = list(values_of(call.arguments, without=counts))
-    known = urls_in(call.own_words).union(*map(urls_in, call.results))
-    if any(not urls_in(value.text) <= known for value in values):
+    if not all(_given(url, call) for value in values for url in urls_in(value.text)):
         return Risk.ACT, _with_material(call, Words("这个网址不是你给的", "You did not give this address"))
     loose = {str(place): without_urls(value.text) for place, value in enumerate(values)}
     return Risk.READ, _not_own_words(call) if evidence(loose, call.own_words, call.resolved) else None
+
+
+def _given(url: str, call: CallFacts) -> bool:
+    """Whether an address stands verbatim in the speaker's message or in a result of this turn. What people do not
+    type (`https://`, a closing slash) makes no difference."""
+    sought = bare(url)
+    if any(sought == bare(known) for text in (call.own_words, *call.results) for known in urls_in(text)):
+        return True
+    return OwnWords(without_urls(call.own_words)).hold(sought)
 
 
 def _is_small_count(value: object) -> bool:
@@ -260,7 +268,7 @@ def _delicate(call: CallFacts) -> Words | None:
         en = ", ".join(kind.words.en for kind in kinds)
         return Words(f"会发送：{zh}。", f"This would send: {en}.")
     sent = [OwnWords(value.text) for value in values]
-    if any(text.hold(data) for data in call.others for text in sent):
+    if any(text.mention(data) for data in call.others for text in sent):
         return Words("会发送别人的信息。", "This would send somebody else's data.")
     return None
 
