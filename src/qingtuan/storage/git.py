@@ -1,0 +1,371 @@
+"""Git as the product uses it: the command itself, one writer, a configuration that nothing can bend.
+
+Commits are made from bytes, by `git fast-import`, and never from the working tree or the index: no filter runs
+on the way, nothing that the owner has staged slips in, and a merge that they have begun is no obstacle. It costs
+two short processes whatever the number of files (`git add` and `git commit` look at every file of the index).
+History only grows: nothing here resets, rebases, or forces.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from qingtuan.clock import Clock
+from qingtuan.errors import NotThere, SettingsWrong, StorageFailed
+from qingtuan.language import Words
+from qingtuan.storage.files import read_regular, write_atomic
+from qingtuan.storage.git_command import GitCommand
+
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""The id of a tree without files: what stands before the first commit."""
+
+_OLDEST = (2, 31)
+"""The first git that takes its configuration from the environment."""
+
+_LONG = 600.0
+"""Seconds that packing may take."""
+
+_CONFIG_FILE = b"""\
+[core]
+\trepositoryformatversion = 0
+\tfilemode = false
+\tbare = false
+\tlogallrefupdates = true
+\tautocrlf = false
+\tquotepath = false
+"""
+
+_ATTRIBUTES = b"* -text -eol -filter -ident -working-tree-encoding !diff !merge !whitespace\n"
+"""Stands above every `.gitattributes`: bytes stay as they are, also for the owner's own git."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Who made a commit. Git keeps no angle brackets and no line ends in it."""
+
+    name: str
+    email: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What is to become a commit: files by path (with `/`), None for one that goes; everything else stays."""
+
+    files: Mapping[str, bytes | None]
+    message: str
+    author: Signature
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A commit, as history shows it."""
+
+    commit: str
+    author: str
+    time: datetime
+    message: str
+
+    @property
+    def subject(self) -> str:
+        """The first line of the message."""
+        return self.message.partition("\n")[0]
+
+    @property
+    def trailers(self) -> dict[str, tuple[str, ...]]:
+        """The `Name: value` lines of the last paragraph, in order."""
+        found: dict[str, tuple[str, ...]] = {}
+        for line in self.message.strip().rpartition("\n\n")[2].split("\n"):
+            name, colon, value = line.partition(": ")
+            if colon and re.fullmatch(r"[A-Z][A-Za-z-]*", name):
+                found[name] = (*found.get(name, ()), value.strip())
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a file and the commit that it came with. `number` counts from 1."""
+
+    number: int
+    text: str
+    commit: str
+
+
+class Repository:
+    """The git repository in one folder. All use is from one event loop; commits are made one at a time."""
+
+    def __init__(self, folder: Path, clock: Clock, *, executable: str = "git") -> None:
+        self.folder = folder
+        self._git = folder / ".git"
+        self._command = GitCommand(folder, clock, executable=executable)
+        self._writer = asyncio.Lock()
+        self._born = False
+
+    # ------------------------------------------------------------------------------------------ standing up
+
+    async def prepare(self) -> None:
+        """Make the repository if there is none, and see that git can work with it.
+
+        Raises:
+            SettingsWrong: git is missing or too old.
+            StorageFailed: `.git` is no folder of its own, or cannot be written.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        version = re.search(rb"(\d+)\.(\d+)", (await self._command.run("--version")).out)
+        if version is None or (int(version[1]), int(version[2])) < _OLDEST:
+            wanted = ".".join(map(str, _OLDEST))
+            raise SettingsWrong(
+                Words(
+                    f"git 太旧了，请升级到 {wanted} 或更新的版本。",
+                    f"This git is too old; please install {wanted} or newer.",
+                )
+            )
+        if self._git.is_symlink() or (self._git.exists() and not self._git.is_dir()):
+            raise StorageFailed(
+                Words(
+                    f"{self._git} 不是真正的文件夹，小青团不碰它。请把它移开再试。",
+                    f"{self._git} is not a real folder, so it is left alone. Please move it away and try again.",
+                )
+            )
+        if not (self._git / "HEAD").exists():
+            await self._command.change("init", "--quiet", "--template=", "--initial-branch=main")
+            write_atomic(self._git / "config", _CONFIG_FILE)
+        self._write_attributes()
+
+    async def cleanse(self) -> None:
+        """After a restore: keep objects and branches, and nothing of the git folder that could run or lead elsewhere.
+
+        Configuration (remotes too), hooks, links, alternates, attributes, half-done merges and locks go; the index
+        is made again from the newest commit.
+
+        Raises:
+            StorageFailed: git refuses the rest.
+        """
+        for entry in sorted(self._git.rglob("*"), reverse=True):
+            if entry.is_symlink() or not (entry.is_file() or entry.is_dir()) or entry.suffix == ".lock":
+                entry.unlink()
+        kept = {"HEAD", "objects", "refs", "packed-refs", "logs"}
+        for entry in list(self._git.iterdir()):
+            if entry.name not in kept:
+                _remove(entry)
+        for name in ("alternates", "http-alternates"):
+            (self._git / "objects" / "info" / name).unlink(missing_ok=True)
+        if not (self._git / "HEAD").exists():
+            write_atomic(self._git / "HEAD", b"ref: refs/heads/main\n")
+        write_atomic(self._git / "config", _CONFIG_FILE)
+        self._write_attributes()
+        self._born = False
+        if await self.head() is not None:
+            await self._command.change("read-tree", "HEAD")
+
+    def _write_attributes(self) -> None:
+        path = self._git / "info" / "attributes"
+        if read_regular(path, limit=len(_ATTRIBUTES)) != _ATTRIBUTES:
+            write_atomic(path, _ATTRIBUTES)
+
+    # ---------------------------------------------------------------------------------------------- writing
+
+    async def commit(self, draft: Draft) -> str:
+        """Make one commit on top of the newest one and give its id. The working tree is not looked at.
+
+        Raises:
+            StorageFailed: another git kept its lock for longer than 3 s, or the disk refused. If the commit itself
+                was made by then, making it again is harmless (`holds` tells).
+        """
+        async with self._writer:
+            await self._command.wait_for_index()
+            born, self._born = self._born or await self.head() is not None, False
+            stream = _stream(draft, born=born)
+            out = await self._command.change("fast-import", "--quiet", "--date-format=raw", stdin=stream)
+            self._born = True
+            await self._stage(draft.files)
+            return out.decode().strip()
+
+    async def stage(self, files: Mapping[str, bytes | None]) -> None:
+        """Bring the index up to date with files that are committed already."""
+        async with self._writer:
+            await self._stage(files)
+
+    async def _stage(self, files: Mapping[str, bytes | None]) -> None:
+        # A stale index would show the owner our commit as theirs to take back, at their next `git commit`.
+        lines = (
+            f"0 {'0' * 40}\t{path}\0" if data is None else f"100644 {blob_id(data)}\t{path}\0"
+            for path, data in files.items()
+        )
+        await self._command.change("update-index", "--add", "-z", "--index-info", stdin=os.fsencode("".join(lines)))
+
+    async def gc(self) -> None:
+        """Pack what has gathered and prepare the history of single files. For a quiet hour: it may take seconds."""
+        async with self._writer:
+            for leftover in self._git.glob("fast_import_crash_*"):
+                leftover.unlink(missing_ok=True)
+            await self._command.change("gc", "--quiet", limit=_LONG)
+            if await self.head() is not None:
+                await self._command.change("commit-graph", "write", "--reachable", "--changed-paths", limit=_LONG)
+
+    def loose_objects(self) -> int:
+        """About how many objects wait for `gc` (5 a commit); above 7,000 or so it is time."""
+        sample = self._git / "objects" / "17"
+        return 256 * sum(1 for _ in sample.iterdir()) if sample.is_dir() else 0
+
+    # ---------------------------------------------------------------------------------------------- reading
+
+    async def head(self) -> str | None:
+        """The newest commit, or None before the first one."""
+        result = await self._command.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        return result.out.decode().strip() or None
+
+    async def resolve(self, name: str) -> str:
+        """The full id of the commit that a person named by its first letters (4 or more) or as HEAD.
+
+        Raises:
+            NotThere: no commit, or several.
+        """
+        if re.fullmatch(r"HEAD|[0-9a-f]{4,64}", name):
+            result = await self._command.run("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+            if result.code == 0:
+                return result.out.decode().strip()
+        raise NotThere(Words(f"没有「{name}」这个版本。", f"There is no revision “{name}”."))
+
+    async def at(self, moment: datetime) -> str | None:
+        """The newest commit that is not later than `moment`, or None if there was none yet."""
+        if await self.head() is None:
+            return None
+        until = moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return (await self._command.read("rev-list", "-1", f"--before={until}", "HEAD")).decode().strip() or None
+
+    async def tree(self, commit: str = "HEAD", paths: Sequence[str] = ()) -> dict[str, str]:
+        """The regular files of a commit (those of `paths`, or all) with the ids of their contents."""
+        # Beyond some hundred names the whole list is cheaper, and fits where a command line may not.
+        named = paths if len(paths) <= 100 else ()
+        wanted = set(paths)
+        found: dict[str, str] = {}
+        for entry in (await self._command.read("ls-tree", "-r", "-z", commit, "--", *named)).split(b"\0"):
+            head, _, name = entry.partition(b"\t")
+            if head.startswith(b"100"):
+                found[os.fsdecode(name)] = head.split()[2].decode()
+        return {path: blob for path, blob in found.items() if path in wanted} if wanted else found
+
+    async def holds(self, files: Mapping[str, bytes | None]) -> bool:
+        """Whether the newest commit has exactly these contents at these paths already."""
+        if await self.head() is None:
+            return all(data is None for data in files.values())
+        tree = await self.tree("HEAD", list(files))
+        return all(tree.get(path) == (None if data is None else blob_id(data)) for path, data in files.items())
+
+    async def contents(self, names: Sequence[str]) -> list[bytes | None]:
+        """The contents named by ids or by `<commit>:<path>`, in the same order; None for what is not there."""
+        out = await self._command.read("cat-file", "--batch", stdin=os.fsencode("".join(f"{name}\n" for name in names)))
+        found: list[bytes | None] = []
+        position = 0
+        for _ in names:
+            end = out.index(b"\n", position)
+            fields = out[position:end].rsplit(b" ", 2)
+            if len(fields) != 3 or fields[1] != b"blob":
+                found.append(None)
+                size = int(fields[2]) + 1 if len(fields) == 3 and fields[2].isdigit() else 0
+                position = end + 1 + size
+                continue
+            size = int(fields[2])
+            found.append(out[end + 1 : end + 1 + size])
+            position = end + 1 + size + 1
+        return found
+
+    async def show(self, commit: str, path: str) -> bytes | None:
+        """What stood at `path` in a commit, or None if nothing did."""
+        return (await self.contents([f"{commit}:{path}"]))[0] if "\n" not in path else None
+
+    async def log(self, path: str | None = None, *, limit: int = 50, start: str = "HEAD") -> list[Revision]:
+        """The newest `limit` commits up to `start`; with `path` those that changed it, across renames."""
+        if await self.head() is None:
+            return []
+        only = ("--follow", start, "--", path) if path else (start, "--")
+        return _revisions(await self._command.read("log", "-z", _FORMAT, "--no-notes", f"--max-count={limit}", *only))
+
+    async def revisions(self, commits: Iterable[str]) -> dict[str, Revision]:
+        """The commits of these ids."""
+        ids = list(dict.fromkeys(commits))
+        if not ids:
+            return {}
+        out = await self._command.read("log", "-z", _FORMAT, "--no-notes", "--no-walk=unsorted", *ids, "--")
+        return {revision.commit: revision for revision in _revisions(out)}
+
+    async def diff(self, old: str, new: str, path: str) -> str:
+        """How one file differs between two commits, as a unified diff; empty if it does not."""
+        flags = ("--no-ext-diff", "--no-textconv", "--no-renames", "--unified=3")
+        return (await self._command.read("diff", *flags, old, new, "--", path)).decode("utf-8", "replace")
+
+    async def blame(self, path: str, commit: str = "HEAD") -> list[Line]:
+        """Each line of a file with the commit that it came with.
+
+        Raises:
+            NotThere: there was no such file in that commit.
+        """
+        result = await self._command.run("blame", "--porcelain", "--no-textconv", commit, "--", path)
+        if result.code:
+            raise NotThere(Words(f"没有「{path}」的历史。", f"There is no history of “{path}”."))
+        return _blamed(result.out)
+
+
+def blob_id(data: bytes) -> str:
+    """The id that git gives these contents."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+_FORMAT = "--format=%H%n%an%n%ct%n%B"
+
+
+def _stream(draft: Draft, *, born: bool) -> bytes:
+    """The commit in the language of `git fast-import`, which answers with its id."""
+    when = f"{int(draft.time.timestamp())} +0000"
+    name, email = (re.sub(r"[<>\n\0]", "", part).strip() for part in (draft.author.name, draft.author.email))
+    # Lone surrogates and NULs, which a text may hold and a commit may not, become question marks.
+    message = draft.message.replace("\0", "?").encode("utf-8", "replace")
+    pieces = [
+        b"feature done\ncommit HEAD\nmark :1\n",
+        f"author {name} <{email}> {when}\ncommitter {name} <{email}> {when}\n".encode("utf-8", "replace"),
+        b"data %d\n%b\n" % (len(message), message),
+        b"from HEAD^0\n" if born else b"",
+    ]
+    for path, data in draft.files.items():
+        quoted = b'"' + os.fsencode(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
+        if data is None:
+            pieces.append(b"D %b\n" % quoted)
+        else:
+            pieces.append(b"M 100644 inline %b\ndata %d\n%b\n" % (quoted, len(data), data))
+    return b"".join((*pieces, b"get-mark :1\ndone\n"))
+
+
+def _revisions(out: bytes) -> list[Revision]:
+    found = []
+    for record in out.decode("utf-8", "replace").split("\0"):
+        if record:
+            commit, author, seconds, message = record.split("\n", 3)
+            found.append(Revision(commit, author, datetime.fromtimestamp(int(seconds), UTC), message.strip("\n")))
+    return found
+
+
+def _blamed(out: bytes) -> list[Line]:
+    lines: list[Line] = []
+    commit, number = "", 0
+    for raw in out.split(b"\n"):
+        if raw.startswith(b"\t"):
+            lines.append(Line(number, raw[1:].decode("utf-8", "replace").rstrip("\r"), commit))
+        elif header := re.match(rb"([0-9a-f]{40,64}) \d+ (\d+)", raw):
+            commit, number = header[1].decode(), int(header[2])
+    return lines
+
+
+def _remove(entry: Path) -> None:
+    if entry.is_dir():
+        shutil.rmtree(entry)
+    else:
+        entry.unlink()
