@@ -23,7 +23,6 @@ from tests.fakes.raw_server import (
     STREAM_HEAD,
     Cut,
     Hold,
-    Pause,
     RawServer,
     Script,
     chunked,
@@ -56,7 +55,6 @@ def models(server: RawServer, clock: ManualClock, **changes: object) -> Models:
     config = ModelConfig(
         Endpoint(server.url, KEY),
         "test-model",
-        timeouts=Timeouts(first_byte=5, between_chunks=0.3),
         **changes,  # type: ignore[arg-type]
     )
     return Models.of_endpoint(config, clock, random.Random(1), CallIds())
@@ -394,7 +392,6 @@ BUSY: dict[str, tuple[Script, float | None]] = {
     "given up by the provider": (stream(events(delta(content="你"), delta("insufficient_system_resource"))), None),
     "no JSON in the stream": (stream(b"data: {oops\n\n"), None),
     "nothing at all": ([http(b"")], None),
-    "silence in the middle": ([STREAM_HEAD + chunked(events(delta(content="你"), done=False)), Pause(1)], None),
 }
 
 
@@ -403,7 +400,6 @@ HALF_SAID = {
     "ended in the middle",
     "an error in the stream",
     "given up by the provider",
-    "silence in the middle",
 }
 
 
@@ -420,13 +416,25 @@ async def test_tried_again_after(quirk: str, session: ModelSession, server: RawS
     await goes_on(session, server)
 
 
-async def test_silence_before_the_first_byte(server: RawServer, clock: ManualClock) -> None:
-    config = ModelConfig(Endpoint(server.url, KEY), "test-model", timeouts=Timeouts(first_byte=0.1))
-    model = Models.of_endpoint(config, clock, random.Random(1), CallIds())
+SILENCES: dict[str, tuple[Timeouts, Script, str]] = {
+    "before the first byte": (Timeouts(first_byte=0.4), [Hold()], "no answer within 0.4 s"),
+    "in the middle": (
+        Timeouts(between_chunks=0.4),
+        [STREAM_HEAD + chunked(events(delta(content="你"), done=False)), Hold()],
+        "silent for 0.4 s",
+    ),
+}
+
+
+@pytest.mark.parametrize("quirk", SILENCES)
+async def test_silence(quirk: str, server: RawServer, clock: ManualClock) -> None:
+    timeouts, script, reason = SILENCES[quirk]
+    model = models(server, clock, timeouts=timeouts)
     session = ModelSession(model)
-    server.play([Pause(0.5), *says("too late")], says("你好"))
+    server.play(script, says("你好"))
     assert (await session.say("你好")).text == "你好"
-    assert session.record.failures == [("test-model", "no answer within 0.1 s", True)]
+    assert session.record.failures == [("test-model", reason, True)]
+    assert session.taken_back == (quirk == "in the middle")
     await goes_on(session, server)
     await model.close()
 
