@@ -52,7 +52,9 @@ class TurnView:
     current: tuple[Said, ...]
     """Messages of this turn: what was said, then calls and results."""
     words: str
-    """The speaker's own words of this turn; empty in a turn that goes on after a yes."""
+    """What the speaker wrote in this turn; empty in a turn that goes on after a yes."""
+    own_words: str
+    """The same without fenced and quoted blocks: what counts as evidence of the speaker's will."""
     templates: Mapping[str, str]
     choices: Mapping[Route, Choice]
     """The model of each route."""
@@ -61,6 +63,8 @@ class TurnView:
     owner_public: str = ""
     pinned: str = ""
     recalled: str = ""
+    quotes: bool = False
+    """Whether the speaker's message holds blocks that are not their own words."""
     memory_of_others: bool = False
     """Whether the memory holds entries that somebody else wrote (a group's): they are material."""
     summaries: tuple[SummaryText, ...] = ()
@@ -72,7 +76,8 @@ class TurnView:
     @property
     def material(self) -> tuple[Piece, ...]:
         """The foreign pieces of the request, each kind once: they make verdicts on calls stricter."""
-        pieces = [Piece(item.origin, person=None) for item in (*self.before, *self.current) if item.origin.foreign]
+        pieces = [Piece(item.origin) for item in (*self.before, *self.current) if item.origin.foreign]
+        pieces += [Piece(Origin.FORWARD)] if self.quotes else []
         pieces += [Piece(Origin.TOOL) for summary in self.summaries if summary.foreign]
         pieces += [Piece(Origin.PERSON)] if self.memory_of_others else []
         return tuple(dict.fromkeys(pieces))
@@ -85,6 +90,7 @@ class TurnView:
         """
         origins = [item.origin for item in (*self.before, *self.current) if item.message.role != "assistant"]
         foreign = [origin for origin in origins if origin.foreign]
+        foreign += [Origin.FORWARD] if self.quotes else []
         if not foreign and any(summary.foreign for summary in self.summaries):
             foreign = [Origin.TOOL]
         return inherit([Origin.ASSISTANT, *foreign])

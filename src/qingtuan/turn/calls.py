@@ -100,7 +100,7 @@ class Calls:
             session=self.turn.session.id,
             turn=self.turn.id,
             call=started.id,
-            words=view.words,
+            words=view.own_words,
             material=view.material,
             now=view.now,
             language=view.language,

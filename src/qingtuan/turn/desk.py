@@ -60,6 +60,8 @@ class Desk:
         person = self._kit.people.find(inbound.account)
         role = self._kit.people.role(person) if person else Role.GUEST
         admitted = self._admission(Arrival(person, role, inbound.space, len(inbound.text), inbound.addressed))
+        if isinstance(admitted, Admitted) and admitted.only_enabling:
+            admitted = Refused(Reason.GROUP_CLOSED, _CLOSED_GROUP)
         if isinstance(admitted, Refused) or person is None:
             refused = admitted if isinstance(admitted, Refused) else Refused(Reason.SHARED_ID)
             return self._ignore(inbound, refused, person.id if person else None)
@@ -176,6 +178,10 @@ def _unknown(found: Unknown, language: Language) -> str:
 
 
 _NOT_YOURS = Words("这个只有主人能用。", "Only the owner can use this.")
+_CLOSED_GROUP = Words(
+    "这个群还没启用。把它写进 qingtuan.toml 的 access.groups。",
+    "This group is not enabled yet. Add it to access.groups in qingtuan.toml.",
+)
 _IN_PRIVATE = Words("这里是群，私聊我再说。", "This is a group; tell me in private.")
 _NEAR = Words("没有 /{name} 这个命令。是不是 {near}？", "There is no command /{name}. Did you mean {near}?")
 _NO_SUCH = Words("没有 /{name} 这个命令。发 /help 看有哪些。", "There is no command /{name}. /help lists them.")

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from qingtuan.dates import mentions
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
+from qingtuan.identity.evidence import spoken
 from qingtuan.models.routing import Route
 from qingtuan.prompt.history import KINDS, Said, history
 from qingtuan.prompt.view import TurnView
@@ -41,6 +42,7 @@ def frame(kit: Kit, turn: Turn, started: Event) -> Frame:
     messages = tuple(message.event for message in turn.messages)
     card = kit.texts.card(turn.session)
     injected = started.payload.get("memory", {})
+    own_words, blocks = spoken(turn.words)
     view = TurnView(
         language=language,
         now=local_time(kit, turn, started.time),
@@ -49,6 +51,8 @@ def frame(kit: Kit, turn: Turn, started: Event) -> Frame:
         before=_before(kit, turn, started),
         current=(),
         words=turn.words,
+        own_words=own_words,
+        quotes=bool(blocks),
         templates=kit.texts.templates(),
         choices={route: kit.models.choose(route) for route in _ROUTES},
         persona=card.for_reader(turn.reader),
@@ -79,13 +83,13 @@ def local_time(kit: Kit, turn: Turn, moment: datetime) -> datetime:
 def situation(view: TurnView) -> Situation:
     """What verdicts on calls depend on, as it stands in this request."""
     zone = view.now.tzinfo
-    found = mentions(view.words, view.now, zone) if zone else ()
+    found = mentions(view.own_words, view.now, zone) if zone else ()
     speakers = {item.account for item in (*view.before, *view.current)}
     return Situation(
         reader=view.reader,
         now=view.now,
         language=view.language,
-        words=view.words,
+        words=view.own_words,
         material=view.material,
         resolved=frozenset(text for mention in found for text in _spellings(mention.value)),
         results=tuple(item.message.text for item in view.current if item.message.role == "tool"),
