@@ -1,0 +1,367 @@
+"""The wiki's pages as bytes: reading, writing in steps that survive a crash, and noticing what people change.
+
+A write goes through four steps, each of which can be done again: the events `page.intended` with the bytes as a
+part of the log, on the disk before anything else; the files; one commit for all writes of a turn; `wiki.committed`.
+A page whose hash is neither the last known nor an intended one was changed by hand: it becomes a commit of the
+owner's and `page.edited`, and a write never lands on it unread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from qingtuan.clock import Clock
+from qingtuan.errors import Bug, LimitReached, NotThere, PageUnreadable, StorageFailed
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event, Log, Place
+from qingtuan.identity.scopes import Scope
+from qingtuan.language import Words
+from qingtuan.memory.wiki.commits import Commits, Edit, by_turn
+from qingtuan.memory.wiki.disk import MAX_BYTES, Disk, PageChanged, Snapshot
+from qingtuan.memory.wiki.ledger import Ledger, Write
+from qingtuan.memory.wiki.listing import Listing, Problem
+from qingtuan.memory.wiki.recovery import finish_writes
+from qingtuan.memory.wiki.walls import TOPS, scope_of
+from qingtuan.storage.files import content_hash
+from qingtuan.storage.git import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one page is to become, seen from what the writer read."""
+
+    path: str
+    expected: str | None
+    """The hash of the page that was read; None if there was none."""
+    data: bytes | None
+    """The new bytes; None deletes the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A write that stands on the disk."""
+
+    event: str
+    """Its `page.intended`: what undo, history and the commit know it by."""
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    path: str
+    old: bytes | None
+    before: str | None
+    new: bytes | None
+
+    @property
+    def after(self) -> str | None:
+        return None if self.new is None else content_hash(self.new)
+
+
+class WikiStore:
+    """The pages of one wiki. One process owns it, and all use is from one event loop.
+
+    The log must carry `ledger.project` among its projections.
+    """
+
+    def __init__(
+        self, folder: Path, log: Log, repository: Repository, clock: Clock, *, cache: Path | None = None
+    ) -> None:
+        """`cache` is a file for sizes, times and hashes; it saves reading every page at the next start."""
+        self.folder = folder
+        self.ledger = Ledger(log.database)
+        self.repository = repository
+        self.commits = Commits(log, self.ledger, repository, clock)
+        self._log = log
+        self._disk = Disk(folder)
+        self._listing = Listing(self._disk, clock, cache)
+        self._lock = asyncio.Lock()
+        self._ready = False
+        self._running: set[str] = set()
+        """Turns that have written and not ended: their commit is still to be asked for."""
+        self._tried: set[str] = set()
+        """Writes whose commit was begun."""
+        self._suspects: set[str] = set()
+        """Pages whose bytes a reader found to be unknown."""
+
+    # ------------------------------------------------------------------------------------------- starting
+
+    async def recover(self) -> list[Write]:
+        """At start: finish what a crash cut off, then notice what was changed by hand meanwhile.
+
+        The result are the writes that a hand edit came before (`overtaken`): apply each again to the page as it is
+        now or put it up for review, then `give_up` the old one.
+
+        Raises:
+            SettingsWrong: there is no usable git.
+            StorageFailed: the disk or git refuses.
+        """
+        async with self._lock:
+            await self.repository.prepare()
+            for top in TOPS:
+                (self.folder / top).mkdir(exist_ok=True)
+            self._listing.scan(clear=True)
+            await finish_writes(self._disk, self.ledger, self.commits)
+            edits = self._edits({write.path for write in self.ledger.open()})
+            if edits:
+                await self.commits.of_edits(edits)
+            self._ready = True
+        await self.scan()
+        return self.overtaken()
+
+    def close(self) -> None:
+        """Save the cache. Nothing else waits in memory."""
+        self._listing.save()
+
+    # -------------------------------------------------------------------------------------------- reading
+
+    def paths(self, scope: Scope) -> list[str]:
+        """The readable pages of a scope as last looked at, sorted."""
+        return self._listing.paths(scope)
+
+    def read(self, path: str) -> Snapshot | None:
+        """A page as it is on the disk now, or None if there is none.
+
+        Raises:
+            NotThere: no page can stand there (walls).
+            PageUnreadable: what stands there is left alone: a link, over 10 MB, no text.
+        """
+        if scope_of(path) is None:
+            raise _no_page(path)
+        snapshot = self._listing.look(path)
+        if (snapshot.hash if snapshot else None) != self.ledger.known(path):
+            self._suspects.add(path)
+        return snapshot
+
+    def problems(self) -> list[Problem]:
+        """What is left alone, and why, as last looked at."""
+        return self._listing.problems()
+
+    def overtaken(self) -> list[Write]:
+        """Writes that a hand edit came before: to be applied again or given up."""
+        return self.ledger.overtaken()
+
+    def uncommitted(self) -> list[Write]:
+        """Writes on the disk whose commit is still to come; those of ended turns are tried again at each commit."""
+        return self.ledger.open()
+
+    # -------------------------------------------------------------------------------------------- writing
+
+    async def write(
+        self, changes: Sequence[Change], place: Place, *, cause: str | None, message: str, undoes: Sequence[str] = ()
+    ) -> Written | None:
+        """Change pages together or not at all; None if they are that way already.
+
+        Within a turn the commit waits for `commit_turn`; outside one it is made at once (and tried again later if git
+        refuses: the pages are safe without it). `message` becomes a line of the commit; `undoes` names the writes
+        that this one takes back.
+
+        Raises:
+            PageChanged: a page is not what `expected` says. Read it again and apply the change again.
+            PageUnreadable, NotThere: what stands there is left alone; no page can stand there.
+            LimitReached: a page would become longer than 10 MB.
+            StorageFailed: the disk refuses; all pages are as they were.
+        """
+        async with self._lock:
+            pages = self._check(changes)
+            while await self._clear_way(pages, place.turn):
+                pages = self._check(changes)
+            if not pages:
+                return None
+            event = self._intend(pages, place, cause, {"message": message, "undoes": list(undoes)})
+            self._put(pages, event)
+            if place.turn is not None:
+                self._running.add(place.turn)
+            else:
+                with suppress(StorageFailed):
+                    await self._commit_ended()
+            return Written(event.id, tuple(page.path for page in pages))
+
+    async def commit_turn(self, turn: str) -> str | None:
+        """Make the one commit for all that a turn has written; None if it has written nothing.
+
+        Raises:
+            StorageFailed: git refuses; the pages stand, and each later commit tries again.
+        """
+        async with self._lock:
+            self._running.discard(turn)
+            return (await self._commit_ended()).get(turn)
+
+    def give_up(self, write: str, place: Place, *, reason: str) -> None:
+        """An overtaken write will not be applied, or was applied anew by another write."""
+        self.commits.drop([write], place, reason)
+
+    async def settle(self) -> list[Edit]:
+        """Commit whatever is open, of running turns too, and notice every hand edit. Raises `StorageFailed`."""
+        async with self._lock:
+            await self._commit(self.ledger.open())
+        return await self.scan()
+
+    def message_of(self, write: str) -> str:
+        """What was said about a write when it was made."""
+        event = self._log.get(write)
+        return str(event.payload.get("message", "")) if event else ""
+
+    def mark_undone(self, writes: Sequence[str], place: Place, *, cause: str | None) -> None:
+        """These writes are taken back already: their pages stand as before them."""
+        self._log.append(Kind.WRITE_UNDONE, place, {"writes": list(writes), "by": None}, cause=cause)
+
+    def _check(self, changes: Sequence[Change]) -> list[_Page]:
+        """The pages that would really change."""
+        self._must_be_ready()
+        pages = []
+        for change in changes:
+            if scope_of(change.path) is None:
+                raise _no_page(change.path)
+            if change.data is not None and len(change.data) > MAX_BYTES:
+                raise LimitReached(Words("这一页太长了，最多 10 MB。", "That page is too long; the limit is 10 MB."))
+            found = self._listing.look(change.path)
+            if (found.hash if found else None) != change.expected:
+                raise PageChanged(change.path)
+            if change.data != (found.data if found else None):
+                pages.append(_Page(change.path, found.data if found else None, change.expected, change.data))
+        return pages
+
+    async def _clear_way(self, pages: Sequence[_Page], turn: str | None) -> bool:
+        """Commit what others left on these pages, so that each commit holds the work of one; True if that was a person.
+
+        Raises:
+            StorageFailed: git refuses what a person did. Their words must be safe before anything is put over them.
+        """
+        paths = {page.path for page in pages}
+        if any(self.ledger.known(page.path) != page.before for page in pages):
+            await self._notice(paths)
+            return True
+        writes = self.ledger.open()
+        others = {_turn_of(write) for write in writes if write.path in paths and write.turn != turn}
+        with suppress(StorageFailed):  # later, then; `by_turn` keeps the order
+            await self._commit([write for write in writes if _turn_of(write) in others])
+        return False
+
+    def _must_be_ready(self) -> None:
+        if not self._ready:
+            raise Bug(Words("wiki 还没有恢复完。", "The wiki was used before its recovery."))
+
+    def _intend(self, pages: Sequence[_Page], place: Place, cause: str | None, extra: dict[str, object]) -> Event:
+        payload = {
+            "pages": [{"path": page.path, "before": page.before, "after": page.after} for page in pages],
+            **{name: value for name, value in extra.items() if value},
+        }
+        with self._log.transaction(durable=True):
+            self._log.keep_parts([page.new for page in pages if page.new is not None])
+            event = self._log.append(Kind.PAGE_INTENDED, place, payload, cause=cause)
+            if extra.get("undoes"):
+                undone = {"writes": extra["undoes"], "by": event.id}
+                self._log.append(Kind.WRITE_UNDONE, place, undone, cause=event.id)
+        return event
+
+    def _put(self, pages: Sequence[_Page], event: Event) -> None:
+        done: list[_Page] = []
+        try:
+            for page in pages:
+                self._disk.place(page.path, page.new, page.before)
+                done.append(page)
+        except (PageChanged, PageUnreadable, StorageFailed):
+            for page in reversed(done):
+                # Where somebody saved on top of the new page, theirs stays and will be noticed.
+                with suppress(PageChanged, PageUnreadable, StorageFailed):
+                    self._disk.place(page.path, page.old, page.after)
+            self.commits.drop([event.id], event.place, "not placed")
+            raise
+        finally:
+            for page in pages:
+                with suppress(PageUnreadable, NotThere):
+                    self.read(page.path)
+
+    # --------------------------------------------------------------------------------------- committing
+
+    async def _commit_ended(self) -> dict[str, str]:
+        """Commit the open writes of every turn that has ended. The commits by turn."""
+        return await self._commit([write for write in self.ledger.open() if write.turn not in self._running])
+
+    async def _commit(self, writes: Sequence[Write]) -> dict[str, str]:
+        made: dict[str, str] = {}
+        for run in by_turn(writes):
+            events = {write.event for write in run}
+            again = not events.isdisjoint(self._tried)
+            self._tried |= events  # should this fail or be cancelled, git may have done it all the same
+            commit = await self.commits.of_writes(run, again=again)
+            self._tried -= events
+            if commit is not None:
+                made[_turn_of(run[0])] = commit
+        return made
+
+    # --------------------------------------------------------------------------------------- hand edits
+
+    async def notice(self, paths: Iterable[str] = ()) -> list[Edit]:
+        """Look at these pages (or folders, with all below them) and at what reads stumbled upon; commit as the
+        owner's what was changed, made, moved or deleted by hand.
+
+        Raises:
+            StorageFailed: git refuses; the edits will be noticed again.
+        """
+        async with self._lock:
+            pages, folders = set(), []
+            for path in paths:
+                if scope_of(path) is not None:
+                    pages.add(path)
+                else:
+                    folders.append(f"{path}/")
+                    self._listing.scan_below(path)
+            return await self._notice(pages | self._unknown(tuple(folders)))
+
+    async def scan(self) -> list[Edit]:
+        """Look at the whole wiki, and notice what was changed by hand. Raises `StorageFailed` as `notice`."""
+        async with self._lock:
+            self._listing.scan()
+            return await self._notice(self._unknown(tuple(f"{top}/" for top in TOPS)))
+
+    def _unknown(self, folders: tuple[str, ...]) -> set[str]:
+        """The pages below these folders that, as last looked at, are not what is known of them."""
+        if not folders:
+            return set()
+        now, known = self._listing.hashes(), self.ledger.all_known()
+        return {path for path in now.keys() | known if path.startswith(folders) and now.get(path) != known.get(path)}
+
+    async def _notice(self, paths: set[str]) -> list[Edit]:
+        self._must_be_ready()
+        suspects, self._suspects = paths | self._suspects, set()
+        changed = {edit.path for edit in self._edits(suspects)}
+        if not changed:
+            return []
+        try:
+            # Ours came first. What is open on these pages stands in them, or `recover` would have seen to it.
+            writes = self.ledger.open()
+            turns = {_turn_of(write) for write in writes if write.path in changed}
+            await self._commit([write for write in writes if _turn_of(write) in turns])
+            edits = self._edits(changed)
+            if edits:
+                await self.commits.of_edits(edits)
+        except StorageFailed:
+            self._suspects |= changed
+            raise
+        return edits
+
+    def _edits(self, paths: Iterable[str]) -> list[Edit]:
+        """Which of these pages are not what is known of them. Unreadable ones are left alone."""
+        edits = []
+        for path in sorted(paths):
+            with suppress(PageUnreadable):
+                found, known = self._listing.look(path), self.ledger.known(path)
+                if (found.hash if found else None) != known:
+                    edits.append(Edit(path, known, found.data if found else None))
+        return edits
+
+
+def _turn_of(write: Write) -> str:
+    """What a write is committed with: its turn, or itself."""
+    return write.turn or write.event
+
+
+def _no_page(path: str) -> NotThere:
+    shown = path.encode("utf-8", "replace").decode()[:200]
+    return NotThere(Words(f"没有「{shown}」这个页面。", f"There is no page “{shown}”."))

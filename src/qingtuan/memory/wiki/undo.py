@@ -1,0 +1,185 @@
+"""Taking back: one write, one page, or everything since a day. Always by a new write, never by a reset."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+
+from qingtuan.errors import ForPerson, NotThere
+from qingtuan.events.log import Place
+from qingtuan.identity.scopes import Scope
+from qingtuan.language import Words
+from qingtuan.memory.wiki.disk import PageChanged, Snapshot
+from qingtuan.memory.wiki.ledger import Write
+from qingtuan.memory.wiki.merging import merge
+from qingtuan.memory.wiki.store import Change, WikiStore, Written
+from qingtuan.memory.wiki.walls import scope_of
+
+_TRIES = 5
+
+_UPDATED = re.compile(rb"^updated:[^\r\n]*", re.MULTILINE)
+
+
+class CannotUndo(ForPerson):
+    """What is to be taken back was changed again since."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            Words(
+                f"撤销不了：「{path}」的同一处后来又改过。请直接改那一页或那一条。",
+                f"It cannot be undone: the same place in “{path}” was changed again since. Please edit it directly.",
+            )
+        )
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class _Versions:
+    before: bytes | None
+    after: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Undoing:
+    message: str
+    writes: Sequence[str] = ()
+
+
+class Undo:
+    """Makes writes that undo others. Each result can itself be undone."""
+
+    def __init__(self, store: WikiStore) -> None:
+        self._store = store
+
+    async def undo(self, of: str, place: Place, *, cause: str | None) -> Written | None:
+        """Take back exactly the page changes made in a turn, for an event, or by one write (`of` is the id of any).
+
+        What others changed on these pages since stays. None if the pages stand that way already.
+
+        Raises:
+            NotThere: nothing (more) to take back.
+            CannotUndo: the same lines were changed since; nothing was changed now.
+            PageUnreadable, StorageFailed: as `WikiStore.write`.
+        """
+        writes = [write for write in self._store.ledger.of(of) if write.undone is None]
+        if not writes:
+            raise NotThere(Words("没有可以撤销的改动了。", "There is nothing left to undo."))
+        pages = {
+            path: [await self._versions(write) for write in group]
+            for path, group in groupby(sorted(writes, key=lambda write: write.path), key=lambda write: write.path)
+        }
+        undoes = list(dict.fromkeys(write.event for write in writes))
+
+        def changes() -> list[Change]:
+            return [self._taken_back(path, versions) for path, versions in pages.items()]
+
+        message = f"撤销：{self._store.message_of(undoes[0])}"
+        written = await self._write(changes, place, cause, _Undoing(message, undoes))
+        if written is None:
+            self._store.mark_undone(undoes, place, cause=cause)
+        return written
+
+    async def page_to(self, path: str, commit: str, place: Place, *, cause: str | None) -> Written | None:
+        """Make one page what it was in a commit (gone, if it was not there yet). None if it is.
+
+        Raises:
+            NotThere: no such commit or page.
+            PageUnreadable, StorageFailed: as `WikiStore.write`.
+        """
+        full = await self._store.repository.resolve(commit)
+        data = await self._store.repository.show(full, path)
+
+        def changes() -> list[Change]:
+            return [Change(path, _hash(self._store.read(path)), data)]
+
+        return await self._write(changes, place, cause, _Undoing(f"{path} 回到 {full[:8]}"))
+
+    async def all_to(
+        self, moment: datetime, place: Place, *, cause: str | None, scope: Scope | None = None
+    ) -> Written | None:
+        """Make every page (of `scope`) what it was at a moment: the end of a day, seen in the person's zone.
+
+        Pages that are left alone now (unreadable) stay so. None if nothing differs.
+
+        Raises:
+            NotThere: the wiki is younger than that.
+            StorageFailed: as `WikiStore.write`.
+        """
+        repository = self._store.repository
+        await self._store.settle()
+        commit = await repository.at(moment)
+        if commit is None:
+            raise NotThere(Words("那时候还没有任何记忆。", "There was no memory at that time yet."))
+        then, now = await repository.tree(commit), await repository.tree()
+        skipped = {problem.path for problem in self._store.problems()}
+        paths = [
+            path
+            for path in sorted(then.keys() | now.keys())
+            if then.get(path) != now.get(path) and path not in skipped and _is_in(path, scope)
+        ]
+        wanted = [path for path in paths if path in then]
+        contents = dict(zip(wanted, await repository.contents([then[path] for path in wanted]), strict=True))
+
+        def changes() -> list[Change]:
+            return [Change(path, _hash(self._store.read(path)), contents.get(path)) for path in paths]
+
+        return await self._write(changes, place, cause, _Undoing(f"全部回到 {moment:%Y-%m-%d %H:%M %Z}"))
+
+    async def _versions(self, write: Write) -> _Versions:
+        near = write.revision
+        bytes_of = self._store.commits.bytes_of
+        before = None if write.before is None else await bytes_of(write.before, write.path, near=near)
+        after = None if write.after is None else await bytes_of(write.after, write.path, near=near)
+        if (before is None, after is None) != (write.before is None, write.after is None):
+            raise CannotUndo(write.path)
+        return _Versions(before, after)
+
+    def _taken_back(self, path: str, versions: Sequence[_Versions]) -> Change:
+        """The page without these writes, taken back from the newest to the oldest."""
+        snapshot = self._store.read(path)
+        data = snapshot.data if snapshot else None
+        for version in reversed(versions):
+            if data == version.after:
+                data = version.before
+            elif data != version.before:
+                data = _without(path, data, version)
+        return Change(path, _hash(snapshot), data)
+
+    async def _write(
+        self, changes: Callable[[], list[Change]], place: Place, cause: str | None, undoing: _Undoing
+    ) -> Written | None:
+        for attempt in range(_TRIES):
+            try:
+                return await self._store.write(
+                    changes(), place, cause=cause, message=undoing.message, undoes=undoing.writes
+                )
+            except PageChanged:  # somebody is editing right now: look again
+                if attempt == _TRIES - 1:
+                    raise
+        return None
+
+
+def _without(path: str, data: bytes | None, version: _Versions) -> bytes:
+    if data is None or version.before is None or version.after is None:
+        raise CannotUndo(path)
+    # The day of the last change moves with every write; it stays what it is and stands in no write's way.
+    today = _UPDATED.search(data)
+    after, before = (
+        _UPDATED.sub(lambda _: today[0], text, count=1) if today else text for text in (version.after, version.before)
+    )
+    merged = merge(after, before, data)
+    if merged is None:
+        raise CannotUndo(path)
+    return merged
+
+
+def _hash(snapshot: Snapshot | None) -> str | None:
+    return snapshot.hash if snapshot else None
+
+
+def _is_in(path: str, scope: Scope | None) -> bool:
+    found = scope_of(path)
+    return found is not None and scope in (None, found)
