@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from qingtuan.errors import StorageFailed
 from qingtuan.language import Words
@@ -22,30 +23,35 @@ class Database:
     the outer one, so that an event and its projections always land together.
     """
 
-    def __init__(self, path: Path, *, migrations: str = "qingtuan.storage.migrations") -> None:
-        """Open (and make, and migrate) the database at `path`.
+    def __init__(self, path: Path, *, migrations: str = "qingtuan.storage.migrations", read_only: bool = False) -> None:
+        """Open (and make, and migrate) the database at `path`. With `read_only` nothing is made or changed: for a
+        look from outside while another process works.
 
         Raises:
-            StorageFailed: the file is no database, is newer than this version, or cannot be written.
+            StorageFailed: the file is no database, is newer than this version, or cannot be written; for a look
+                also if it is missing or older.
         """
         self.path = path
         try:
-            self._connection = sqlite3.connect(path, isolation_level=None)
+            if read_only:
+                address = f"file:{quote(str(path))}?mode=ro"
+                self._connection = sqlite3.connect(address, isolation_level=None, uri=True)
+            else:
+                self._connection = sqlite3.connect(path, isolation_level=None)
             self._connection.row_factory = sqlite3.Row
-            # recursive_triggers: without it INSERT OR REPLACE deletes rows past the triggers that forbid it.
-            for pragma in (
-                "journal_mode=WAL",
-                "foreign_keys=ON",
-                "recursive_triggers=ON",
-                "busy_timeout=5000",
-            ):
-                self._connection.execute(f"PRAGMA {pragma}")
-            self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._migrate(migrations)
+            self._connection.execute("PRAGMA busy_timeout=5000")
+            if not read_only:
+                self._set_up()
+            self._migrate(migrations, read_only=read_only)
         except sqlite3.Error as error:
             raise _failed(path, error) from error
 
-    def _migrate(self, package: str) -> None:
+    def _set_up(self) -> None:
+        # recursive_triggers: without it INSERT OR REPLACE deletes rows past the triggers that forbid it.
+        for pragma in ("journal_mode=WAL", "foreign_keys=ON", "recursive_triggers=ON", "synchronous=NORMAL"):
+            self._connection.execute(f"PRAGMA {pragma}")
+
+    def _migrate(self, package: str, *, read_only: bool) -> None:
         done = self._connection.execute("PRAGMA user_version").fetchone()[0]
         files = sorted(
             (entry for entry in resources.files(package).iterdir() if entry.name.endswith(".sql")),
@@ -57,6 +63,13 @@ class Database:
                 Words(
                     f"{self.path} 来自更新的版本（{done}），这个版本只认识到 {known}。请升级小青团。",
                     f"{self.path} was written by a newer version ({done}); this one knows {known}. Please upgrade.",
+                )
+            )
+        if read_only and done < known:
+            raise StorageFailed(
+                Words(
+                    f"{self.path} 还是旧版本的（{done}）。先运行一次 qingtuan chat，它会升级。",
+                    f"{self.path} is of an older version ({done}). Run qingtuan chat once, which upgrades it.",
                 )
             )
         for entry in files:
