@@ -1,0 +1,161 @@
+"""One search over the files of several scopes: what the reader may see, then three signals, then one order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qingtuan.indexes import fusion, lexical, terms, vectors
+from qingtuan.indexes.base import Hit, Query, Weights
+from qingtuan.indexes.store import Model, ScopeFile, View
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Places = npt.NDArray[np.int64]
+
+_KEY_SHARE = 0.5
+"""How much of a key must stand in a query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The vector of a query, and what it may be compared with."""
+
+    vector: npt.NDArray[np.float32]
+    model: Model
+
+
+OpenScope = Callable[[str], ScopeFile | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one scope knows of a query: of entries that the reader may see, by their place among those of all scopes."""
+
+    scope: str
+    start: int
+    view: View
+    rows: Places
+    """Places in the view of what may be seen."""
+    postings: list[Places]
+    """For each term of the query, the entries that hold it."""
+    keys: dict[str, Places]
+    """Each key of which a part stands in the query, with its entries."""
+
+
+def search(open_scope: OpenScope, query: Query, meaning: Meaning | None, weights: Weights) -> list[Hit]:
+    """The best entries for `query`. Nothing that the reader may not see has any part in it."""
+    wanted, folded = terms.query_terms(query.text), terms.fold(query.text)
+    parts: list[_Part] = []
+    total = 0
+    for scope in sorted(query.allowed):
+        file = open_scope(scope)
+        view = file.view(meaning.model if meaning else None) if file else None
+        rows = np.flatnonzero(_visible(view, query, query.allowed[scope])) if view else np.empty(0, dtype=np.int64)
+        if file and view and rows.size:
+            parts.append(_part(file, total, view, rows, wanted, folded))
+            total += rows.size
+    if not parts:
+        return []
+    times = np.concatenate([part.view.times[part.rows] for part in parts])
+    signals = _signals(parts, meaning, folded)
+    scores = fusion.fuse(signals, weights, terms.cjk_share(wanted))
+    if query.neighbours:
+        scores = fusion.with_neighbours(scores, _documents(parts), times, query.neighbours)
+    ties = np.concatenate([part.view.hashes[part.rows] for part in parts])
+    places = fusion.best(scores, times, ties, signals.found, query.limit)
+    hits = [_hit(open_scope, parts, signals, int(place), float(scores[place])) for place in places]
+    return sorted(
+        (hit for hit in hits if hit),
+        key=lambda hit: (-round(hit.score, 6), -hit.time, hit.scope, hit.document, hit.entry_id),
+    )
+
+
+def _part(file: ScopeFile, start: int, view: View, rows: Places, wanted: Sequence[str], folded: str) -> _Part:
+    seqs = view.seqs[rows]
+
+    def places(of: Sequence[int]) -> Places:
+        """Where entries stand among all; those that may not be seen stand nowhere."""
+        sought = np.array(of, dtype=np.int64)
+        at = np.searchsorted(seqs, sought)
+        at[at == len(seqs)] = 0
+        found: Places = at[seqs[at] == sought] + start
+        return found
+
+    return _Part(
+        scope=file.scope,
+        start=start,
+        view=view,
+        rows=rows,
+        postings=[places(file.holding(term)) for term in wanted],
+        keys={key: places(of) for key, of in file.keyed(folded).items()},
+    )
+
+
+def _signals(parts: Sequence[_Part], meaning: Meaning | None, folded: str) -> fusion.Signals:
+    lengths = np.concatenate([part.view.lengths[part.rows] for part in parts])
+    postings = [np.concatenate(several) for several in zip(*(part.postings for part in parts), strict=True)]
+    if meaning is None:
+        cosines = np.full(len(lengths), np.nan)
+    else:
+        cosines = np.concatenate([vectors.cosines(part.view.rows, meaning.vector)[part.rows] for part in parts])
+    return fusion.Signals(lexical.score(postings, lengths), cosines, _keys(parts, folded, len(lengths)))
+
+
+def _visible(view: View, query: Query, labels: frozenset[str] | None) -> npt.NDArray[np.bool_]:
+    visible = np.ones(len(view.seqs), dtype=np.bool_)
+    if labels is not None:
+        codes = [code for label, code in view.label_codes.items() if label in labels]
+        visible &= np.isin(view.labels, codes)
+    if query.since is not None:
+        visible &= view.times >= query.since
+    if query.until is not None:
+        visible &= view.times < query.until
+    return visible
+
+
+def _keys(parts: Sequence[_Part], folded: str, total: int) -> npt.NDArray[np.float64]:
+    found: dict[str, list[Places]] = {}
+    for part in parts:
+        for key, places in part.keys.items():
+            found.setdefault(key, []).append(places)
+    result = np.zeros(total)
+    for key, several in found.items():
+        share = terms.key_share(key, folded)
+        places = np.concatenate(several)
+        if share >= _KEY_SHARE:
+            # A key that many entries have says little about each of them.
+            telling = share * lexical.rarity(places.size, total) / lexical.rarity(1, total)
+            result[places] = np.maximum(result[places], telling)
+    return result
+
+
+def _documents(parts: Sequence[_Part]) -> Places:
+    return np.concatenate([part.view.documents[part.rows] + (number << 40) for number, part in enumerate(parts)])
+
+
+def _hit(
+    open_scope: OpenScope, parts: Sequence[_Part], signals: fusion.Signals, place: int, score: float
+) -> Hit | None:
+    part = next(part for part in reversed(parts) if part.start <= place)
+    file = open_scope(part.scope)
+    entry = file.entry(int(part.view.seqs[part.rows[place - part.start]])) if file else None
+    if entry is None:
+        return None  # another process took it out a moment ago
+    similarity = float(signals.cosines[place])
+    return Hit(
+        scope=entry.scope,
+        document=entry.document,
+        entry_id=entry.id,
+        label=entry.label,
+        text=entry.text,
+        time=entry.time,
+        score=score,
+        coverage=float(signals.lexical.coverage[place]),
+        similarity=None if np.isnan(similarity) else similarity,
+        keyed=bool(signals.keys[place] > 0),
+    )
