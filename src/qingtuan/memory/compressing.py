@@ -1,0 +1,277 @@
+"""What becomes a summary: where a session may be cut, and what is read of the part before the cut. Pure.
+
+A session is cut between turns only, so that a message stays with its reply and a tool call with its results. What
+was said is counted in messages: those of people that a turn took up, and replies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import Literal
+
+from qingtuan.clock import day_of
+from qingtuan.dates import WEEKDAYS
+from qingtuan.events.inbox import Received
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event
+from qingtuan.identity.evidence import spoken
+from qingtuan.identity.privacy import enters_summary
+from qingtuan.identity.redaction import mask
+from qingtuan.identity.trust import inherit
+from qingtuan.language import Language, Words
+from qingtuan.memory.wiki.one_line import flat
+from qingtuan.messages import Origin, Space
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRules:
+    """When and how much is compressed; counts are messages (seed 001; memory.md, Summaries)."""
+
+    on: bool = True
+    max_stored: int = 120
+    """A raw window that has grown beyond this is compressed."""
+    keep_recent: int = 40
+    """The newest ones stay raw."""
+    batch: int = 80
+    """The oldest ones, at most so many, become one summary."""
+    min_source: int = 40
+    """Fewer than this are not compressed."""
+    max_in_context: int = 3
+    """Summaries in a request, at most; older ones are rolled up."""
+    max_context_messages: int = 40
+    """The newest messages that stand in a request while compression is off."""
+    extractive: bool = False
+    """Whether summaries are picked from what people said, by code: for a model too small to write them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A place between two turns."""
+
+    seq: int
+    """Everything up to this position in the log lies before it."""
+    messages: int
+    """How many messages that is."""
+
+
+KINDS = (
+    Kind.MESSAGE_RECEIVED,
+    Kind.MESSAGE_SENT,
+    Kind.TURN_STARTED,
+    Kind.TURN_FINISHED,
+    Kind.MODEL_ANSWERED,
+    Kind.TOOL_STARTED,
+    Kind.TOOL_FINISHED,
+    Kind.CONFIRMATION_ANSWERED,
+    Kind.CONFIRMATION_EXPIRED,
+)
+"""The kinds that the functions below read."""
+
+_WORK = (Kind.TURN_STARTED, Kind.MODEL_ANSWERED, Kind.TOOL_STARTED, Kind.TOOL_FINISHED)
+
+
+def due(messages: int, rules: SummaryRules) -> bool:
+    """Whether a raw window of so many messages is to be compressed."""
+    return rules.on and messages > rules.max_stored and _amount(messages, rules) > 0
+
+
+def missing(messages: int, rules: SummaryRules) -> int:
+    """How many messages more until it is; 0 if it is due."""
+    least = min(rules.min_source, rules.batch)
+    return max(0, rules.max_stored + 1 - messages, rules.keep_recent + least - messages)
+
+
+def count(events: Iterable[Event]) -> int:
+    """The messages among these events."""
+    return sum(_messages(event) for event in events)
+
+
+def plan(events: Sequence[Event], rules: SummaryRules, *, manual: bool = False) -> Cut | None:
+    """Where to cut a raw window, if it is to be cut: the oldest `batch` messages in whole turns, the newest
+    `keep_recent` never. `manual` (`/compress`) does not wait for the trigger."""
+    total = count(events)
+    amount = _amount(total, rules)
+    if not amount or not (manual or due(total, rules)):
+        return None
+    least = min(rules.min_source, rules.batch)
+    places = [cut for cut in _cuts(events) if cut.messages >= least and total - cut.messages >= rules.keep_recent]
+    fitting = [cut for cut in places if cut.messages <= amount]
+    # A burst may be longer than a batch; it still is one turn.
+    return fitting[-1] if fitting else next(iter(places), None)
+
+
+def _amount(messages: int, rules: SummaryRules) -> int:
+    amount = min(rules.batch, messages - rules.keep_recent)
+    return amount if amount >= min(rules.min_source, rules.batch) else 0
+
+
+def _messages(event: Event) -> int:
+    if event.kind is Kind.TURN_STARTED:
+        return len(event.payload.get("messages", ()))
+    return int(is_reply(event))
+
+
+def is_reply(event: Event) -> bool:
+    """Whether this is a reply: questions and notices are no part of a conversation's history."""
+    return event.kind is Kind.MESSAGE_SENT and event.payload.get("kind") == "reply"
+
+
+def _cuts(events: Iterable[Event]) -> list[Cut]:
+    """Every place at which no turn is under way."""
+    places: list[Cut] = []
+    under_way: set[str | None] = set()
+    messages = 0
+    for event in events:
+        messages += _messages(event)
+        if event.kind in _WORK:
+            under_way.add(event.place.turn)
+        elif event.kind is Kind.TURN_FINISHED:
+            under_way.discard(event.place.turn)
+            if not under_way:
+                places.append(Cut(event.seq, messages))
+    return places
+
+
+Voice = Literal["person", "assistant", "system"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One thing that is read for a summary: secrets masked, without line breaks, cut to a readable length."""
+
+    event: str
+    seq: int
+    time: datetime
+    voice: Voice
+    speaker: str
+    """The account in a group; in private there is only one person."""
+    text: str
+    origin: Origin
+
+
+def lines(events: Iterable[Event], space: Space, language: Language) -> tuple[Line, ...]:
+    """What is read of these events, in the order of the turns. In a group that is what everybody there has read."""
+    reader = _Reader(space, language)
+    for event in events:
+        reader.take(event)
+    return tuple(reader.found)
+
+
+class _Reader:
+    def __init__(self, space: Space, language: Language) -> None:
+        self._space = space
+        self._language = language
+        self._received: dict[str, Event] = {}
+        self._acts: set[str] = set()
+        self.found: list[Line] = []
+
+    def take(self, event: Event) -> None:
+        match event.kind:
+            case Kind.MESSAGE_RECEIVED:
+                self._received[event.id] = event
+            case Kind.TURN_STARTED:
+                for name in event.payload.get("messages", ()):
+                    if (message := self._received.pop(name, None)) is not None:
+                        self._said(message)
+            case Kind.MESSAGE_SENT if is_reply(event) and event.place.space == self._space:
+                speaker = _ASSISTANT.say(self._language)
+                self._add(event, "assistant", speaker, spoken(event.payload.get("text", ""))[0], event.origin)
+            case Kind.TOOL_STARTED if event.payload.get("risk") != "read":
+                self._acts.add(event.payload.get("call", ""))
+            case Kind.TOOL_FINISHED | Kind.CONFIRMATION_ANSWERED | Kind.CONFIRMATION_EXPIRED:
+                if enters_summary(event.kind, self._space) and (words := self._outcome(event)):
+                    self._add(event, "system", _SYSTEM.say(self._language), words, Origin.SYSTEM)
+
+    def _said(self, event: Event) -> None:
+        if not enters_summary(event.kind, self._space) or event.place.space != self._space:
+            return
+        received = Received.of(event)
+        own, quoted = spoken(received.text)
+        if quoted or received.materials or received.attachments:
+            own = f"{own} {_WITH_MATERIAL.say(self._language)}".strip()
+        group = self._space.is_group
+        # Whoever reads it next in a group may be somebody else, and for them it is material.
+        origin = Origin.FORWARD if group else event.origin
+        self._add(event, "person", received.account if group else _PERSON.say(self._language), own, origin)
+
+    def _outcome(self, event: Event) -> str:
+        """What became of an act, in words of our own: a summary must not take a claim for a deed."""
+        payload = event.payload
+        if event.kind is Kind.TOOL_FINISHED:
+            known = _STATUS.get(payload.get("status", ""))
+            if known is None or payload.get("call") not in self._acts:
+                return ""
+        else:
+            known = _CLOSED.get(payload.get("answer", "expired"))
+        name = payload.get("name") or payload.get("tool", "")
+        return known.say(self._language).format(name=name) if known else ""
+
+    def _add(self, event: Event, voice: Voice, speaker: str, text: str, origin: Origin) -> None:
+        text = clipped(flat(mask(text, language=self._language).text), _LONGEST[voice])
+        if text:
+            self.found.append(Line(event.id, event.seq, event.time, voice, speaker, text, origin))
+
+
+_LONGEST: Mapping[Voice, int] = {"person": 500, "assistant": 300, "system": 120}
+"""Characters of one line: a summary needs no more of a long message than how it begins and ends."""
+
+
+def clipped(text: str, limit: int) -> str:
+    """`text`, or its beginning and end."""
+    if len(text) <= limit:
+        return text
+    tail = limit // 4
+    return f"{text[: limit - tail - 1]}…{text[-tail:]}"
+
+
+def origin_of(read: Iterable[Line]) -> Origin:
+    """The origin of a summary of these lines: the assistant's own words, unless material went into them."""
+    return inherit([Origin.ASSISTANT, *(line.origin for line in read)])
+
+
+def source_text(read: Sequence[Line], zone: tzinfo, language: Language, earlier: Sequence[str] = ()) -> str:
+    """The text that a model compresses: one line each behind its speaker in brackets, a line for each new day,
+    and before them what earlier summaries say."""
+    mark = _SUMMARY.say(language)
+    rows = [f"[{mark}] {part}" for text in earlier for part in text.splitlines() if part.strip()]
+    day = None
+    for line in read:
+        if (now := day_of(line.time, zone)) != day:
+            day = now
+            rows.append(f"— {day.isoformat()} {WEEKDAYS[day.weekday()].say(language)} —")
+        rows.append(f"[{line.speaker}] {line.text}")
+    return "\n".join(rows)
+
+
+MAX_CHARS = 1500
+"""Of one summary. Models are asked for a third of it; a longer answer is cut at the end of a line or sentence."""
+_ENDS = "\n。！？.!?；;"
+
+
+def tidy(answer: str, language: Language) -> str:
+    """A model's answer as a summary: masked, of bounded length; empty if it says nothing."""
+    text = mask(answer, language=language).text.strip().strip("`").strip()
+    text = "\n".join(line for part in text.splitlines() if (line := flat(part)))
+    if len(text) > MAX_CHARS:
+        end = max(text.rfind(mark, MAX_CHARS // 2, MAX_CHARS) for mark in _ENDS)
+        text = text[: end + 1 if end > 0 else MAX_CHARS].strip()
+    return text if any(letter.isalnum() for letter in text) else ""
+
+
+_PERSON = Words("用户", "user")
+_ASSISTANT = Words("小青团", "Qingtuan")
+_SYSTEM = Words("系统", "system")
+_SUMMARY = Words("摘要", "summary")
+_WITH_MATERIAL = Words("（附有材料，未摘录）", "(with material, not quoted)")
+_STATUS = {
+    "done": Words("{name} 做成了", "{name} was done"),
+    "failed": Words("{name} 没有做成", "{name} failed"),
+    "refused": Words("{name} 没有执行", "{name} was refused"),
+    "unknown": Words("{name} 做了没有，不知道", "{name}: outcome unknown"),
+}
+_CLOSED = {
+    "no": Words("{name} 没有执行：对方说不要", "{name} was not carried out: the answer was no"),
+    "expired": Words("{name} 没有执行：等确认超时了", "{name} was not carried out: the question expired"),
+}

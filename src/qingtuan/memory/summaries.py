@@ -1,0 +1,473 @@
+"""Session summaries: the older part of a session, compressed, and where the raw text goes on behind it.
+
+A summary is never memory of a person, and it replaces nothing: the raw text stays in `events`, and a deleted
+summary is read raw again. Every message is either in the raw window or in a summary in context: a session's
+summaries follow one another without a gap, and `covered` says where the last one ends. Two kinds of event:
+
+    summary.written  {text: hash of a part, first, last, start, end, messages, days: [first, last], level, absorbs: […]}
+    summary.deleted  {summaries: [ids], erased?}
+
+The text is a part of the log, so that it can be forgotten; a summary whose text is gone never was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from qingtuan.clock import day_of
+from qingtuan.errors import ModelRefused, ModelUnreachable
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event, Log, Place
+from qingtuan.events.sessions import Session
+from qingtuan.identity.privacy import EventSight
+from qingtuan.identity.trust import inherit
+from qingtuan.language import Language
+from qingtuan.memory import extractive
+from qingtuan.memory.asking import Ask, Customs, Question
+from qingtuan.memory.compressing import (
+    KINDS,
+    Cut,
+    Line,
+    SummaryRules,
+    due,
+    lines,
+    missing,
+    origin_of,
+    plan,
+    source_text,
+    tidy,
+)
+from qingtuan.messages import Origin, Space
+from qingtuan.storage.sqlite import Database, Row
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryText:
+    """A summary of an older part of the session, as it stands in the context."""
+
+    text: str
+    foreign: bool
+    """Whether it was made from material: it then is material, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A summary and what it covers."""
+
+    id: str
+    """Of its `summary.written`."""
+    session: str
+    space: Space
+    text: str
+    first: int
+    """Position in the log of the first thing that it was made from."""
+    last: int
+    """Position up to which it covers its session."""
+    start: str
+    """Id of the first message."""
+    end: str
+    """Id of the last message."""
+    messages: int
+    days: tuple[str, str]
+    """Of the first and the last message, ISO, in the person's zone."""
+    created: str
+    """ISO 8601, UTC."""
+    level: int
+    """1 for a summary of messages; of summaries, one more than the highest."""
+    foreign: bool
+
+    @property
+    def shown(self) -> str:
+        """As it stands in a request: with its days, since the words in it may depend on them."""
+        first, last = self.days
+        return f"[{first if first == last else f'{first}~{last}'}]\n{self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryStatus:
+    """What `/摘要状态` tells."""
+
+    on: bool
+    messages: int
+    """In the raw window."""
+    trigger: int
+    """A raw window that has grown beyond this is compressed."""
+    missing: int
+    """Messages until then."""
+    summaries: int
+    """In context, rolled-up ones counted once."""
+    covered_messages: int
+    """That these stand for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compressed:
+    """What became of an attempt."""
+
+    outcome: Literal["written", "nothing_due", "failed"]
+    messages: int = 0
+    """That the new summary covers."""
+    summary: str | None = None
+    """Id of the new summary."""
+
+
+def project(database: Database, event: Event) -> None:
+    """Keep `session_summaries` up to date."""
+    payload = event.payload
+    if event.kind is Kind.SUMMARY_WRITTEN and "text" in payload:
+        part = database.row("SELECT body FROM parts WHERE hash = ?", (payload["text"],))
+        if part is not None:
+            _insert(database, event, bytes(part["body"]).decode())
+    elif event.kind is Kind.SUMMARY_DELETED:
+        for name in payload.get("summaries", ()):
+            if payload.get("erased"):
+                database.execute("DELETE FROM session_summaries WHERE id = ?", (name,))
+                database.execute("UPDATE session_summaries SET absorbed_by = NULL WHERE absorbed_by = ?", (name,))
+            else:
+                database.execute("UPDATE session_summaries SET deleted = ? WHERE id = ?", (event.id, name))
+
+
+def _insert(database: Database, event: Event, text: str) -> None:
+    payload, space = event.payload, event.place.space
+    assert space is not None
+    database.execute(
+        "INSERT INTO session_summaries (id, session_key, message_type, user_id, group_id, summary, message_start_id,"
+        " message_end_id, source_message_count, created_at, first_seq, last_seq, first_day, last_day, level,"
+        " is_foreign)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            event.id,
+            event.place.session,
+            space.kind,
+            None if space.is_group else space.id,
+            space.id if space.is_group else None,
+            text,
+            payload["start"],
+            payload["end"],
+            payload["messages"],
+            event.time.isoformat(),
+            payload["first"],
+            payload["last"],
+            *payload["days"],
+            payload["level"],
+            event.origin.foreign,
+        ),
+    )
+    for name in payload.get("absorbs", ()):
+        database.execute("UPDATE session_summaries SET absorbed_by = ? WHERE id = ?", (event.id, name))
+
+
+_PATIENCE = 10
+"""Messages after which a summary that failed or came back empty is tried again: not after every turn."""
+
+
+class Summaries:
+    """The summaries of all sessions."""
+
+    def __init__(self, log: Log, rules: SummaryRules, customs: Customs) -> None:
+        self._log = log
+        self._rules = rules
+        self._customs = customs
+        self._at_work: set[str] = set()
+        self._failed: dict[str, int] = {}
+        """By session: how many messages its raw window had when no summary came of it."""
+
+    # What a request is made of
+
+    def covered(self, session: Session) -> int:
+        """`seq` up to which the session's events are compressed; 0 for none."""
+        return max((summary.last for summary in self._in_force(session)), default=0)
+
+    def in_context(self, session: Session) -> tuple[SummaryText, ...]:
+        """The summaries that stand in a request in this session's space, oldest first; together they cover
+        everything before the raw window. Where more are in force than may stand there, the oldest stand as one."""
+        found = self._in_force(session)
+        surplus = max(0, len(found) - self._rules.max_in_context)
+        groups = [found[: surplus + 1], *([summary] for summary in found[surplus + 1 :])] if found else []
+        return tuple(
+            SummaryText("\n".join(summary.shown for summary in group), any(summary.foreign for summary in group))
+            for group in groups
+        )
+
+    def window(self, session: Session, kinds: Iterable[Kind]) -> list[Event]:
+        """The raw part of the context: events of these kinds behind the last summary and the last `/clear`, and
+        the messages that came before but were taken up by a turn behind it. While compression is off, the turns
+        of the newest `max_context_messages` messages."""
+        after = self._behind(session)
+        if not self._rules.on:
+            after = max(after, self._beyond_newest(session, after))
+        return self._raw(session, after, kinds)
+
+    def _raw(self, session: Session, after: int, kinds: Iterable[Kind]) -> list[Event]:
+        events = self._log.of_session(session.id, after=after, kinds=kinds)
+        return [*self._carried_over(events), *events]
+
+    def _behind(self, session: Session) -> int:
+        return max(self._cleared(session), self.covered(session))
+
+    def _cleared(self, session: Session) -> int:
+        """Read afresh: the caller's value may be older than the last `/clear`."""
+        row = self._log.database.row("SELECT cleared FROM sessions WHERE id = ?", (session.id,))
+        return max(session.cleared, row["cleared"] if row else 0)
+
+    def _carried_over(self, events: Sequence[Event]) -> list[Event]:
+        """Messages that arrived while an earlier turn ran, and so stand before the window that their turn is in."""
+        present = {event.id for event in events}
+        wanted = (
+            name
+            for event in events
+            if event.kind is Kind.TURN_STARTED
+            for name in event.payload.get("messages", ())
+            if name not in present
+        )
+        found = (self._log.get(name) for name in wanted)
+        return sorted((event for event in found if event is not None), key=lambda event: event.seq)
+
+    def _beyond_newest(self, session: Session, after: int) -> int:
+        """The position right before the turns that hold the newest `max_context_messages` messages."""
+        rows = self._log.database.execute(
+            "SELECT seq, kind, turn, CASE kind WHEN ? THEN json_array_length(payload, '$.messages')"
+            " ELSE json_extract(payload, '$.kind') = 'reply' END AS messages FROM events"
+            " WHERE session = ? AND seq > ? AND kind IN (?, ?, ?) ORDER BY seq DESC",
+            (Kind.TURN_STARTED, session.id, after, Kind.TURN_STARTED, Kind.TURN_FINISHED, Kind.MESSAGE_SENT),
+        )
+        begin, messages, under_way = after, 0, set()
+        for row in rows:
+            if row["kind"] == Kind.TURN_FINISHED:
+                under_way.add(row["turn"])
+                continue
+            messages += row["messages"] or 0
+            if messages > self._rules.max_context_messages and begin > after:
+                return begin
+            if row["kind"] == Kind.TURN_STARTED:
+                under_way.discard(row["turn"])
+                begin = begin if under_way else row["seq"] - 1
+        return after
+
+    # Compressing
+
+    def is_due(self, session: Session) -> bool:
+        """Whether the raw window has grown so far that it is to be compressed. Quick: asked after every turn."""
+        messages = self._messages(session)
+        failed = self._failed.get(session.id)
+        patient = failed is not None and failed <= messages < failed + _PATIENCE
+        return due(messages, self._rules) and not patient
+
+    async def compress(self, session: Session, ask: Ask, *, manual: bool = False) -> Compressed:
+        """Compress the oldest part of the raw window, if that is due, and roll up older summaries if there are
+        too many. Runs after the reply. A failed or empty summary changes nothing; so does one that something
+        overtook (a `/clear`). `manual` does not wait for the trigger, but leaves `keep_recent` too.
+
+        Raises:
+            StorageFailed: nothing was written.
+        """
+        if session.id in self._at_work or not (manual or self.is_due(session)):
+            return Compressed("nothing_due")
+        self._at_work.add(session.id)
+        try:
+            done = await self._compress(session, ask, manual=manual)
+            if done.outcome == "written":
+                self._failed.pop(session.id, None)
+                await self._roll_up(session, ask)
+            elif done.outcome == "failed":
+                self._failed[session.id] = self._messages(session)
+            return done
+        finally:
+            self._at_work.discard(session.id)
+
+    async def _compress(self, session: Session, ask: Ask, *, manual: bool) -> Compressed:
+        after = self._behind(session)
+        events = self._raw(session, after, KINDS)
+        cut = plan(events, self._rules, manual=manual)
+        if cut is None:
+            return Compressed("nothing_due")
+        taken = [event for event in events if event.seq <= cut.seq]
+        person = _person_of(session, taken)
+        language = self._customs.language(person)
+        read = lines(taken, session.space, language)
+        if not read:
+            return Compressed("failed")
+        text = await self._written(read, person, ask)
+        if not text or self._behind(session) != after:
+            return Compressed("failed")
+        return Compressed("written", cut.messages, self._write(session, read, cut, text, person))
+
+    async def _written(self, read: Sequence[Line], person: str | None, ask: Ask) -> str:
+        language, zone = self._customs.language(person), self._customs.zone(person)
+        if self._rules.extractive:
+            return extractive.extract(read, zone, language)
+        return await self._asked(source_text(read, zone, language), language, ask)
+
+    async def _asked(self, source: str, language: Language, ask: Ask) -> str:
+        question = Question("summary", self._customs.text("summary", language), source)
+        try:
+            return tidy(await ask(question), language)
+        except (ModelUnreachable, ModelRefused):
+            return ""
+
+    def _write(self, session: Session, read: Sequence[Line], cut: Cut, text: str, person: str | None) -> str:
+        zone = self._customs.zone(person)
+        said = [line for line in read if line.voice != "system"] or list(read)
+        payload: dict[str, object] = {
+            "first": min(line.seq for line in read),
+            "last": cut.seq,
+            "start": said[0].event,
+            "end": said[-1].event,
+            "messages": cut.messages,
+            "days": [day_of(line.time, zone).isoformat() for line in (said[0], said[-1])],
+            "level": 1,
+        }
+        return self._append(session, payload, text, origin_of(read), person)
+
+    async def _roll_up(self, session: Session, ask: Ask) -> None:
+        """Make one of the oldest summaries when more are in force than may stand in a request."""
+        before = self._in_force(session)
+        oldest = before[: len(before) - self._rules.max_in_context + 1]
+        if len(oldest) < 2:
+            return
+        event = self._log.get(oldest[-1].id)
+        person = event.place.person if event else None
+        language = self._customs.language(person)
+        if self._rules.extractive:
+            text = extractive.roll_up((summary.text for summary in oldest), language)
+        else:
+            source = source_text((), self._customs.zone(person), language, [summary.shown for summary in oldest])
+            text = await self._asked(source, language, ask)
+        if not text or self._in_force(session) != before:
+            return
+        payload: dict[str, object] = {
+            "first": min(summary.first for summary in oldest),
+            "last": oldest[-1].last,
+            "start": oldest[0].start,
+            "end": oldest[-1].end,
+            "messages": sum(summary.messages for summary in oldest),
+            "days": [oldest[0].days[0], oldest[-1].days[1]],
+            "level": 1 + max(summary.level for summary in oldest),
+            "absorbs": [summary.id for summary in oldest],
+        }
+        written = (self._log.get(summary.id) for summary in oldest)
+        origin = inherit([Origin.ASSISTANT, *(event.origin for event in written if event)])
+        self._append(session, payload, text, origin, person)
+
+    def _append(
+        self, session: Session, payload: dict[str, object], text: str, origin: Origin, person: str | None
+    ) -> str:
+        place = Place(session.id, session.space, None, person)
+        with self._log.transaction():
+            payload = {"text": self._log.keep_parts([text.encode()])[0], **payload}
+            return self._log.append(Kind.SUMMARY_WRITTEN, place, payload, origin=origin, cause=str(payload["end"])).id
+
+    # Looking, deleting
+
+    def status(self, session: Session) -> SummaryStatus:
+        """How far a session is from being compressed, and what has been."""
+        messages, found = self._messages(session), self._in_force(session)
+        return SummaryStatus(
+            on=self._rules.on,
+            messages=messages,
+            trigger=self._rules.max_stored,
+            missing=missing(messages, self._rules),
+            summaries=len(found),
+            covered_messages=sum(summary.messages for summary in found),
+        )
+
+    def newest(self, sight: EventSight, limit: int = 5, *, session: str | None = None) -> list[Summary]:
+        """The newest summaries in force that this reader may see, newest first; of one session, if it is given."""
+        clause, values = sight.where_stretch(
+            "(message_type || ':' || COALESCE(user_id, group_id))", "session_key", "first_seq", "last_seq"
+        )
+        if session is not None:
+            clause, values = f"{clause} AND session_key = ?", [*values, session]
+        rows = self._log.database.rows(
+            f"SELECT s.* FROM session_summaries AS s JOIN sessions ON sessions.id = session_key"  # noqa: S608
+            f" WHERE absorbed_by IS NULL AND deleted IS NULL AND last_seq > cleared AND {clause}"
+            " ORDER BY last_seq DESC LIMIT ?",
+            [*values, limit],
+        )
+        return [_summary(row) for row in rows]
+
+    def delete(self, session: Session, summary: str, person: str, *, cause: str | None = None) -> list[str]:
+        """Delete a summary and those that come after it: what they cover is read raw again, in one piece. The ids
+        of what was deleted; empty if the session has no such summary in force."""
+        found = self._in_force(session)
+        names = [one.id for one in found]
+        if summary not in names:
+            return []
+        gone = names[names.index(summary) :]
+        place = Place(session.id, session.space, None, person)
+        self._log.append(Kind.SUMMARY_DELETED, place, {"summaries": gone}, cause=cause)
+        return gone
+
+    def erase(self, person: str) -> int:
+        """For a person who is about to be forgotten: take away every summary that covers anything of theirs, text
+        and all; what these and later ones covered is read raw again. How many there were."""
+        rows = self._log.database.rows(
+            "SELECT s.* FROM session_summaries AS s WHERE EXISTS (SELECT 1 FROM events AS e"
+            " WHERE e.session = s.session_key AND e.person = ? AND e.kind = ?"
+            " AND e.seq BETWEEN s.first_seq AND s.last_seq) ORDER BY s.first_seq",
+            (person, Kind.MESSAGE_RECEIVED),
+        )
+        theirs: dict[str, list[Summary]] = {}
+        for summary in map(_summary, rows):
+            theirs.setdefault(summary.session, []).append(summary)
+        with self._log.transaction():
+            for session, found in theirs.items():
+                self._erase(session, found, person)
+        return len(rows)
+
+    def _erase(self, session: str, found: Sequence[Summary], person: str) -> None:
+        database = self._log.database
+        place = Place(session, found[0].space, None, person)
+        later = database.rows(
+            "SELECT id FROM session_summaries WHERE session_key = ? AND last_seq > ? AND deleted IS NULL",
+            (session, found[0].first),
+        )
+        self._log.append(Kind.SUMMARY_DELETED, place, {"summaries": [row["id"] for row in later]})
+        self._log.append(Kind.SUMMARY_DELETED, place, {"summaries": [one.id for one in found], "erased": True})
+        for event in filter(None, (self._log.get(one.id) for one in found)):
+            database.execute("DELETE FROM parts WHERE hash = ?", (event.payload.get("text"),))
+
+    def _messages(self, session: Session) -> int:
+        """How many messages the raw window holds."""
+        row = self._log.database.row(
+            "SELECT TOTAL(CASE kind WHEN ? THEN json_array_length(payload, '$.messages')"
+            " ELSE json_extract(payload, '$.kind') = 'reply' END) AS messages FROM events"
+            " WHERE session = ? AND seq > ? AND kind IN (?, ?)",
+            (Kind.TURN_STARTED, session.id, self._behind(session), Kind.TURN_STARTED, Kind.MESSAGE_SENT),
+        )
+        return int(row["messages"]) if row else 0
+
+    def _in_force(self, session: Session) -> list[Summary]:
+        """The summaries that count for a session, oldest first."""
+        rows = self._log.database.rows(
+            "SELECT * FROM session_summaries WHERE session_key = ? AND last_seq > ?"
+            " AND absorbed_by IS NULL AND deleted IS NULL ORDER BY last_seq",
+            (session.id, self._cleared(session)),
+        )
+        return [_summary(row) for row in rows]
+
+
+def _person_of(session: Session, events: Iterable[Event]) -> str | None:
+    """Whose private chat it is; None for a group."""
+    people = (event.place.person for event in events if event.kind is Kind.MESSAGE_RECEIVED)
+    return None if session.space.is_group else next(people, None)
+
+
+def _summary(row: Row) -> Summary:
+    return Summary(
+        id=row["id"],
+        session=row["session_key"],
+        space=Space.parse(f"{row['message_type']}:{row['user_id'] or row['group_id']}"),
+        text=row["summary"],
+        first=row["first_seq"],
+        last=row["last_seq"],
+        start=row["message_start_id"],
+        end=row["message_end_id"],
+        messages=row["source_message_count"],
+        days=(row["first_day"], row["last_day"]),
+        created=row["created_at"],
+        level=row["level"],
+        foreign=bool(row["is_foreign"]),
+    )
