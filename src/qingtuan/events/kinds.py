@@ -72,6 +72,8 @@ class Kind(StrEnum):
     SUMMARY_DELETED = "summary.deleted", "A summary was deleted; what it covered is read raw again."
     EXTRACTION_DONE = "extraction.done", "A stretch of a session was searched for what should be remembered."
 
+    CHORE_FAILED = "chore.failed", "Something that was due after a reply came to nothing; it stays due."
+
     SETTINGS_CHANGED = "settings.changed", "A setting was changed from within."
     PERSON_CLAIMED = "person.claimed", "An account was bound to the owner by the one-use code."
     PERSON_LINKED = "person.linked", "Two accounts became one person, or were parted again."

@@ -162,6 +162,10 @@ class Log:
         """Events whose cause is `event_id`, in order."""
         return self._read("cause = ? ORDER BY seq", [event_id])
 
+    def where(self, condition: str, values: Sequence[Any]) -> list[Event]:
+        """The events that an SQL condition on `events` picks, in order; values only through placeholders."""
+        return self._read(f"{condition} ORDER BY seq", values)
+
     def _read(self, condition: str, values: Sequence[Any]) -> list[Event]:
         rows = self.database.rows(f"SELECT * FROM events WHERE {condition}", values)  # noqa: S608 (placeholders)
         return [event_from_row(row) for row in rows]

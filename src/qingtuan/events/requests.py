@@ -25,14 +25,24 @@ class Requests:
         self._latest: dict[str, tuple[str, int, tuple[str, ...]]] = {}
         """By session: event, depth and message hashes of the newest request. A cache: empty costs one full list."""
 
-    def store(self, wire: WireRequest, place: Place, facts: Mapping[str, Any], *, cause: str | None = None) -> Event:
-        """Write a `model.requested` event. `facts` (model, route, layers …) stand beside the references."""
+    def store(
+        self,
+        wire: WireRequest,
+        place: Place,
+        facts: Mapping[str, Any],
+        *,
+        cause: str | None = None,
+        aside: bool = False,
+    ) -> Event:
+        """Write a `model.requested` event. `facts` (model, route, layers …) stand beside the references. With `aside`
+        the request is no part of the conversation, and the next one does not continue it."""
         with self._log.transaction():
             messages = self._log.keep_parts(wire.messages)
             tools, params = (self._log.keep_parts([body])[0] if body else None for body in (wire.tools, wire.params))
             payload = {**facts, "tools": tools, "params": params, **self._references(place.session or "", messages)}
             event = self._log.append(Kind.MODEL_REQUESTED, place, payload, cause=cause)
-        self._latest[place.session or ""] = (event.id, payload["depth"], tuple(messages))
+        if not aside:
+            self._latest[place.session or ""] = (event.id, payload["depth"], tuple(messages))
         return event
 
     def load(self, event: Event) -> WireRequest:

@@ -77,7 +77,7 @@ class _Builder:
                 self._received[event.id] = event
             case Kind.TURN_STARTED:
                 self._turn_started(event)
-            case Kind.MODEL_ANSWERED:
+            case Kind.MODEL_ANSWERED if event.place.turn:  # without one it was a question beside the talk
                 self._model_answered(event)
             case Kind.TOOL_STARTED if event.payload.get("resumed"):
                 self._call_resumed(event)

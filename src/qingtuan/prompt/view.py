@@ -9,6 +9,7 @@ from datetime import datetime
 from qingtuan.identity.scopes import Reader
 from qingtuan.identity.trust import Piece, inherit
 from qingtuan.language import Language
+from qingtuan.memory.summaries import SummaryText
 from qingtuan.messages import Origin
 from qingtuan.models.chat import ToolSpec
 from qingtuan.models.routing import Route
@@ -28,14 +29,6 @@ class Layer:
     """Where the text comes from: a template, a card, the wiki, a summary."""
     foreign: bool = False
     """Whether the text was made from material."""
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryText:
-    """A summary of an older part of the session, as it stands in the context."""
-
-    text: str
-    foreign: bool
 
 
 @dataclass(frozen=True, slots=True)

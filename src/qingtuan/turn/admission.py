@@ -11,7 +11,6 @@ from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log
 from qingtuan.identity.access import AccessRules, Admitted, Arrival, Counters, Refused, admit
 from qingtuan.identity.scopes import Role
-from qingtuan.turn.queue import SessionQueues
 
 _TOKENS = "json_extract(payload, '$.usage.prompt') + json_extract(payload, '$.usage.completion')"
 
@@ -24,7 +23,6 @@ class Gate:
     clock: Clock
     zone: tzinfo
     rules: Callable[[], AccessRules]
-    queues: SessionQueues
 
     def __call__(self, arrival: Arrival) -> Admitted | Refused:
         # Nothing is counted for the owner, who has no limits.

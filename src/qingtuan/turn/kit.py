@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Protocol
 
 from qingtuan.clock import Clock
 from qingtuan.confirmations.book import Book
-from qingtuan.events.log import Log
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event, Log
 from qingtuan.events.outbox import Outbox
 from qingtuan.events.requests import Requests
 from qingtuan.events.sessions import Session, Sessions
@@ -17,23 +18,14 @@ from qingtuan.identity.people import People
 from qingtuan.identity.scopes import Reader
 from qingtuan.ids import Ids
 from qingtuan.language import Language
+from qingtuan.memory.recall import Injected
+from qingtuan.memory.summaries import SummaryText
 from qingtuan.models.service import Models
 from qingtuan.personas.cards import Card
-from qingtuan.prompt.view import SummaryText
 from qingtuan.tools.registry import Registry
 from qingtuan.tools.run import Runner
 from qingtuan.turn.progress import Stage
 from qingtuan.turn.turn import Turn
-
-
-@dataclass(frozen=True, slots=True)
-class Injected:
-    """The memory of one request, as `memory.injection` makes it."""
-
-    pinned: str = ""
-    recalled: str = ""
-    of_others: bool = False
-    """Whether entries that somebody else wrote are among them."""
 
 
 class MemoryPort(Protocol):
@@ -51,8 +43,8 @@ class MemoryPort(Protocol):
 class SummariesPort(Protocol):
     """What a turn needs of the summaries."""
 
-    def covered(self, session: Session) -> int:
-        """`seq` up to which the session's events are compressed; 0 for none."""
+    def window(self, session: Session, kinds: Iterable[Kind]) -> list[Event]:
+        """The events of the session that stand raw in a request: what no summary covers."""
         ...
 
     def in_context(self, session: Session) -> tuple[SummaryText, ...]:
@@ -90,8 +82,6 @@ class Kit:
     record: Record
     models: Models
     registry: Registry
-    core: frozenset[str]
-    """Names of the tools that stand in every request."""
     runner: Runner
     book: Book
     memory: MemoryPort

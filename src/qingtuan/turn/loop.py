@@ -16,9 +16,9 @@ from qingtuan.identity.scopes import Role
 from qingtuan.language import Words
 from qingtuan.messages import Origin
 from qingtuan.models.chat import Answer, ChatEvent, TakenBack, TextDelta, WireRequest
-from qingtuan.models.usage import cost
 from qingtuan.prompt.pipeline import Built, build
 from qingtuan.tools.run import STUCK, stuck
+from qingtuan.turn.answered import answer_payload
 from qingtuan.turn.calls import Calls
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.progress import MessageOut, Outcome
@@ -119,29 +119,8 @@ class Loop:
             self.kit.stage.show(self.turn.session.id, piece)
 
     def _record_answer(self, answer: Answer, built: Built, recorder: _Recorder, seconds: float) -> None:
-        usage = answer.usage
-        payload: dict[str, object] = {
-            "text": answer.text,
-            "finish": answer.finish,
-            "model": answer.model,
-            "route": built.draft.route,
-            "seconds": round(seconds, 3),
-            "usage": {
-                "prompt": usage.prompt,
-                "completion": usage.completion,
-                "cached": usage.cached,
-                "estimated": usage.estimated,
-            },
-        }
-        if answer.calls:
-            payload["calls"] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in answer.calls]
-        if answer.reasoning:
-            payload["reasoning"] = answer.reasoning
-        if answer.incomplete:
-            payload["incomplete"] = answer.incomplete
-        price = self.kit.models.profile(answer.model).price
-        if price is not None:
-            payload["cost"] = str(cost(usage, price))
+        payload = answer_payload(answer, self.kit.models)
+        payload |= {"route": built.draft.route, "seconds": round(seconds, 3)}
         origin = recorder.made_from
         self.kit.record.log.append(
             Kind.MODEL_ANSWERED, self.turn.place, payload, origin=origin, cause=recorder.event or self.turn.cause

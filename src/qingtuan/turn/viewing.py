@@ -14,7 +14,6 @@ from qingtuan.models.routing import Route
 from qingtuan.prompt.history import KINDS, Said, history
 from qingtuan.prompt.view import TurnView
 from qingtuan.tools.run import Situation
-from qingtuan.tools.tool import Tool
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.turn import MAX_ROUNDS, Turn
 
@@ -62,15 +61,10 @@ def frame(kit: Kit, turn: Turn, started: Event) -> Frame:
         recalled=_text(kit, injected.get("recalled")),
         memory_of_others=bool(injected.get("of_others")),
         summaries=kit.summaries.in_context(turn.session),
-        tools=tuple(tool.spec for tool in shown_tools(kit, turn)),
+        tools=tuple(tool.spec for tool in kit.registry.allowed(turn.reader)),
         waiting=bool(kit.book.open_in(turn.session.id)),
     )
     return Frame(turn, view, messages)
-
-
-def shown_tools(kit: Kit, turn: Turn) -> tuple[Tool, ...]:
-    """The tools of a turn: the core ones that this person may use, in the registry's order."""
-    return tuple(tool for tool in kit.registry.allowed(turn.reader) if tool.name in kit.core)
 
 
 def local_time(kit: Kit, turn: Turn, moment: datetime) -> datetime:
@@ -105,9 +99,7 @@ def _spellings(value: object) -> list[str]:
 
 
 def _before(kit: Kit, turn: Turn, started: Event) -> tuple[Said, ...]:
-    session = turn.session
-    after = max(session.cleared, kit.summaries.covered(session))
-    events = kit.record.log.of_session(session.id, after=after, kinds=KINDS)
+    events = kit.summaries.window(turn.session, KINDS)
     own = {message.event.id for message in turn.messages}
     earlier = [
         event

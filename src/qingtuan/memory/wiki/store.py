@@ -123,6 +123,10 @@ class WikiStore:
         """The readable pages of a scope as last looked at, sorted."""
         return self._listing.paths(scope)
 
+    def hashes(self) -> dict[str, str]:
+        """The hash of every readable page as last looked at, by path."""
+        return self._listing.hashes()
+
     def read(self, path: str) -> Snapshot | None:
         """A page as it is on the disk now, or None if there is none.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from qingtuan.events.sessions import Sessions
+from qingtuan.events.sessions import Session, Sessions
 from qingtuan.identity.scopes import Role
 from qingtuan.language import Language, Words
 from qingtuan.turn.commands.registry import Command, CommandReply, Commands, Invocation
@@ -31,9 +31,9 @@ _WHO = Words("账号 {account}，你是{role}（{person}）。", "Account {accou
 
 
 def conversation_commands(
-    sessions: Sessions, queues: SessionQueues, after_session: Callable[[str], None], commands: Callable[[], Commands]
+    sessions: Sessions, queues: SessionQueues, left: Callable[[Session], None], commands: Callable[[], Commands]
 ) -> list[Command]:
-    """`after_session` is told the id of a session that was left by `/new`, so that what is due for it gets done;
+    """`left` is told of a session that was left by `/new`, so that what is due for it gets done;
     `commands` gives the whole registry, which `/help` lists."""
 
     async def help_(invocation: Invocation) -> CommandReply:
@@ -51,7 +51,7 @@ def conversation_commands(
 
     async def new(invocation: Invocation) -> CommandReply:
         sessions.start(invocation.session.space, invocation.reader.person)
-        after_session(invocation.session.id)
+        left(invocation.session)
         return CommandReply(_NEXT.say(invocation.language))
 
     async def clear(invocation: Invocation) -> CommandReply:

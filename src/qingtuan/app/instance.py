@@ -1,0 +1,291 @@
+"""An instance: the parts of one data folder, wired, with its background work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Self
+
+from qingtuan.app.memory import Remembering, remembering
+from qingtuan.app.models import Answering, models_for
+from qingtuan.clock import Clock, SystemClock
+from qingtuan.confirmations import book
+from qingtuan.confirmations.book import Book
+from qingtuan.events import inbox, outbox, sessions, turns
+from qingtuan.events.log import Log, Place
+from qingtuan.events.outbox import Outbox
+from qingtuan.events.requests import Requests
+from qingtuan.events.sessions import Session, Sessions
+from qingtuan.home import Home, HomeLock
+from qingtuan.identity.access import AccessRules
+from qingtuan.identity.access import Limits as AccessLimits
+from qingtuan.identity.people import People
+from qingtuan.identity.scopes import Role
+from qingtuan.ids import Ids
+from qingtuan.language import Language
+from qingtuan.memory import summaries
+from qingtuan.memory.tools import MemoryTools
+from qingtuan.memory.wiki import ledger
+from qingtuan.personas import cards
+from qingtuan.prompt import templates
+from qingtuan.settings import Settings
+from qingtuan.settings.people import RoleLimits
+from qingtuan.storage.sqlite import Database
+from qingtuan.tools.registry import Collected, Registry, collect, installed
+from qingtuan.tools.run import Runner
+from qingtuan.tools.tool import tools_of
+from qingtuan.turn.admission import Gate
+from qingtuan.turn.afterwards import Afterwards, Chores
+from qingtuan.turn.asking import Aside
+from qingtuan.turn.commands.conversation import conversation_commands
+from qingtuan.turn.commands.memory import memory_commands
+from qingtuan.turn.commands.registry import Commands
+from qingtuan.turn.desk import Desk
+from qingtuan.turn.kit import Kit, Record, Texts
+from qingtuan.turn.progress import Outcome, Stage
+from qingtuan.turn.queue import SessionQueues
+from qingtuan.turn.turn import Turn
+from qingtuan.turn.work import Work
+
+PROJECTIONS = (
+    sessions.project,
+    inbox.project,
+    outbox.project,
+    turns.project,
+    ledger.project,
+    book.project,
+    summaries.project,
+)
+"""Every table that is made from events, in the order in which they learn of one."""
+
+_RELEASE_EVERY = 60.0
+"""Seconds between two looks whether the embedding model has been idle."""
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """One running instance. Made by `open`, ended by `close`."""
+
+    home: Home
+    settings: Settings
+    clock: Clock
+    kit: Kit
+    remembering: Remembering
+    answering: Answering
+    desk: Desk
+    queues: SessionQueues
+    commands: Commands
+    tools: Collected
+    """What came in as tools, and which plug-ins could not."""
+    afterwards: Afterwards
+    _lock: HomeLock
+    _database: Database
+    _background: set[asyncio.Task[None]]
+
+    @property
+    def language(self) -> Language:
+        """The language of every sentence to people who have none of their own."""
+        return self.settings.speaks
+
+    @property
+    def stage(self) -> Stage:
+        """Where progress of turns is shown."""
+        return self.kit.stage
+
+    @classmethod
+    async def open(
+        cls,
+        home: Home,
+        settings: Settings,
+        *,
+        clock: Clock | None = None,
+        command: str = "qingtuan",
+        watch: bool = True,
+    ) -> Self:
+        """Claim the data folder, build the instance, take up what an earlier process left, and begin to work.
+
+        `command` is what a person would call this process. `watch` looks out for hand edits while it runs; a
+        one-shot question does without.
+
+        Raises:
+            HomeInUse: another process has the folder.
+            SettingsWrong: something in the settings, people or git cannot be used.
+            StorageFailed: the folder or the database cannot be used.
+        """
+        clock = clock or SystemClock()
+        home.prepare()
+        lock = HomeLock(home)
+        await lock.acquire(command, clock)
+        try:
+            app = cls._build(home, settings, clock, lock)
+        except BaseException:
+            lock.release()
+            raise
+        try:
+            await app._start(watch=watch)
+        except BaseException:
+            await app.close()
+            raise
+        return app
+
+    @classmethod
+    def _build(cls, home: Home, settings: Settings, clock: Clock, lock: HomeLock) -> Self:
+        ids = Ids(clock)
+        database = Database(home.database)
+        log = Log(database, clock, ids, PROJECTIONS)
+        people = People.load(home.people_file, owner_accounts=settings.owner.accounts, members=settings.access.members)
+        parts = remembering(home, settings, log, people, ids, clock)
+        answering = models_for(settings, clock, lambda: f"call_{ids.page()}")
+        tools = collect(
+            {"memory": lambda: tools_of(MemoryTools(parts.memory, parts.notes, parts.recall, log)), **installed()}
+        )
+        kit = Kit(
+            record=Record(log, Requests(log), Sessions(log, ids), Outbox(log), ids, clock),
+            models=answering.models,
+            registry=_registry(tools, settings),
+            runner=Runner(clock),
+            book=Book(log, clock),
+            memory=parts,
+            summaries=parts.summaries,
+            people=people,
+            texts=_texts(home, settings),
+            stage=Stage(),
+        )
+        queues = SessionQueues()
+        afterwards = Afterwards(kit, _chores(kit, parts, settings))
+        commands = _commands(kit, parts, queues, afterwards, settings)
+        gate = Gate(log, clock, settings.zone, lambda: _access(settings))
+
+        def ended(turn: Turn, _: Outcome) -> None:
+            afterwards.turn_ended(turn.session)
+
+        return cls(
+            home=home,
+            settings=settings,
+            clock=clock,
+            kit=kit,
+            remembering=parts,
+            answering=answering,
+            desk=Desk(Work(kit, queues, ended), commands, gate),
+            queues=queues,
+            commands=commands,
+            tools=tools,
+            afterwards=afterwards,
+            _lock=lock,
+            _database=database,
+            _background=set(),
+        )
+
+    async def _start(self, *, watch: bool) -> None:
+        await self.remembering.memory.recover()
+        self.kit.book.expire()
+        if watch:
+            self._spawn(self._watch())
+            self._spawn(self._release())
+        await self.desk.recover()
+
+    async def idle(self, session: Session | None = None) -> None:
+        """Wait until turns are done, and what is due after them. With `session`, that one is left for now, so that
+        what waits for quiet is done too: the end of a one-shot question."""
+        await self.queues.idle(session.id if session else None)
+        if session is not None:
+            self.afterwards.left(session)
+        await self.afterwards.done()
+
+    async def close(self) -> None:
+        """End in peace: what runs is cut off and taken up at the next start, and the folder is given up."""
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        await self.queues.close()
+        await self.afterwards.close()
+        await self.kit.models.close()
+        self.remembering.close()
+        self._database.close()
+        self._lock.release()
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        self._background.add(asyncio.create_task(work))
+
+    async def _watch(self) -> None:
+        watch = self.remembering.watching(self.clock)
+        watch.start()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await watch.stop()
+
+    async def _release(self) -> None:
+        """Give the embedding model's memory back when nobody has searched for a while."""
+        limit = self.settings.embedding.idle_minutes * 60
+        while True:
+            await self.clock.sleep(_RELEASE_EVERY)
+            if self.remembering.indexes.idle_seconds > limit:
+                self.remembering.indexes.release()
+
+
+def _texts(home: Home, settings: Settings) -> Texts:
+    public = " ".join(part for part in (settings.owner.public_name, *settings.owner.public_ids) if part)
+
+    def card(session: Session) -> cards.Card:
+        name = settings.persona.spaces.get(str(session.space), settings.persona.card)
+        return cards.find(home.personas, name, settings.speaks)
+
+    return Texts(
+        templates=lambda: templates.load(home.prompts, settings.speaks),
+        card=card,
+        owner_public=public,
+        language=settings.speaks,
+        zone=settings.zone,
+    )
+
+
+def _chores(kit: Kit, parts: Remembering, settings: Settings) -> Chores:
+    async def compress(session: Session) -> None:
+        if parts.summaries.is_due(session):
+            await parts.summaries.compress(session, Aside(kit, Place(session.id, session.space)))
+
+    return Chores(compress, compress, settings.memory.quiet_seconds)
+
+
+def _commands(
+    kit: Kit, parts: Remembering, queues: SessionQueues, afterwards: Afterwards, settings: Settings
+) -> Commands:
+    commands: list[Commands] = []
+    every = [
+        *memory_commands(parts.memory, parts.recall, parts.undoing, settings.zone),
+        *conversation_commands(kit.record.sessions, queues, afterwards.left, lambda: commands[0]),
+    ]
+    commands.append(Commands(every))
+    return commands[0]
+
+
+def _registry(tools: Collected, settings: Settings) -> Registry:
+    granted = {name: frozenset({Role(role)}) for name, role in settings.access.tools.items()}
+    return Registry((tool for tool in tools.tools if tool.name not in settings.tools.off), granted)
+
+
+def _access(settings: Settings) -> AccessRules:
+    limits = settings.limits
+    return AccessRules(
+        groups=frozenset(settings.access.groups),
+        trial=settings.access.trial,
+        limits={Role.GUEST: _limits(limits.guest), Role.MEMBER: _limits(limits.member)},
+        tokens_of_all=settings.budgets.tokens_of_all,
+    )
+
+
+def _limits(wanted: RoleLimits) -> AccessLimits:
+    return AccessLimits(
+        private_chars=wanted.private_chars or None,
+        group_chars=wanted.group_chars or None,
+        private_cooldown=wanted.private_cooldown,
+        group_cooldown=wanted.group_cooldown,
+        queued=wanted.queued,
+        turns_a_day=wanted.turns_a_day,
+        tokens_a_day=wanted.tokens_a_day,
+        media_a_day=wanted.media_a_day,
+        reminders=wanted.reminders,
+        watches=wanted.watches,
+    )

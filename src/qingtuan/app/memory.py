@@ -1,0 +1,115 @@
+"""The memory of an instance: store, library, index, and what writes, finds and shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import tzinfo
+from zoneinfo import ZoneInfo
+
+from qingtuan.app.models import embedder_for
+from qingtuan.clock import Clock
+from qingtuan.events.log import Log
+from qingtuan.home import Home
+from qingtuan.identity.people import People
+from qingtuan.identity.scopes import Reader
+from qingtuan.ids import Ids
+from qingtuan.indexes.indexes import Index, Indexes
+from qingtuan.language import Language
+from qingtuan.memory.asking import Customs
+from qingtuan.memory.compressing import SummaryRules
+from qingtuan.memory.injection import Budget
+from qingtuan.memory.library import Library
+from qingtuan.memory.memory import Memory, Policies
+from qingtuan.memory.notes import Notes
+from qingtuan.memory.recall import Injected, Listener, Recall
+from qingtuan.memory.summaries import Summaries
+from qingtuan.memory.undoing import Undoing
+from qingtuan.memory.wiki.store import WikiStore
+from qingtuan.memory.wiki.watch import Watch
+from qingtuan.settings import Settings
+from qingtuan.storage.git import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Remembering:
+    """All of it."""
+
+    store: WikiStore
+    indexes: Indexes
+    beliefs: Index
+    library: Library
+    memory: Memory
+    notes: Notes
+    recall: Recall
+    undoing: Undoing
+    summaries: Summaries
+    customs: Customs
+
+    async def inject(self, reader: Reader, words: str) -> Injected:
+        """The memory text of a turn."""
+        return await self.recall.inject(reader, words)
+
+    async def commit(self, turn: str) -> None:
+        """One commit for what a turn wrote."""
+        await self.memory.commit(turn)
+
+    def watching(self, clock: Clock) -> Watch:
+        """Notices what people change in the pages while the instance runs; to be started."""
+
+        return Watch(self.store.folder, self.memory.edited, clock)
+
+    def close(self) -> None:
+        self.indexes.close()
+        self.store.close()
+
+
+def remembering(home: Home, settings: Settings, log: Log, people: People, ids: Ids, clock: Clock) -> Remembering:
+    """Build the memory of a data folder. Nothing is read yet."""
+    store = WikiStore(home.wiki, log, Repository(home.wiki, clock), clock, cache=home.index / "pages.json")
+    indexes = Indexes(home.index, embedder_for(settings), clock)
+    beliefs = indexes.open("beliefs")
+    library = Library(store, beliefs)
+    customs = _customs(settings, people)
+    wanted = settings.memory
+    budget = Budget(wanted.injection_chars, wanted.recalled_chars)
+    rules = SummaryRules(
+        on=wanted.compression,
+        max_stored=wanted.max_stored,
+        keep_recent=wanted.keep_recent,
+        batch=wanted.batch,
+        min_source=wanted.min_source,
+        max_in_context=wanted.max_summaries_in_context,
+        max_context_messages=wanted.max_context_messages,
+        extractive=settings.llm.base_url is None,
+    )
+    return Remembering(
+        store=store,
+        indexes=indexes,
+        beliefs=beliefs,
+        library=library,
+        memory=Memory(library, log, people, ids, clock, Policies(wanted.policy_private, wanted.policy_group)),
+        notes=Notes(library, log, ids, clock),
+        recall=Recall(library, log, clock, budget, _listener(customs)),
+        undoing=Undoing(library, log),
+        summaries=Summaries(log, rules, customs),
+        customs=customs,
+    )
+
+
+def _customs(settings: Settings, people: People) -> Customs:
+    """Language and zone of a person, else of the instance."""
+
+    def language(person: str | None) -> Language:
+        known = people.person(person) if person else None
+        return (known.language if known else None) or settings.speaks
+
+    def zone(person: str | None) -> tzinfo:
+        known = people.person(person) if person else None
+        return ZoneInfo(known.timezone) if known and known.timezone else settings.zone
+
+    return Customs(language, zone)
+
+
+def _listener(customs: Customs) -> Callable[[Reader], Listener]:
+    return lambda reader: Listener(customs.zone(reader.person), customs.language(reader.person))

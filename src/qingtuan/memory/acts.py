@@ -1,0 +1,87 @@
+"""What somebody wants changed in the memory, on whose behalf, and what came of it. Values only."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, tzinfo
+from typing import Literal
+
+from qingtuan.events.log import Place
+from qingtuan.identity.scopes import Reader
+from qingtuan.language import Language, Words
+from qingtuan.memory.library import Known
+from qingtuan.memory.topics import Kind
+from qingtuan.memory.wiki.data_comment import How
+from qingtuan.messages import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """On whose behalf a change is made, and because of what."""
+
+    reader: Reader
+    place: Place
+    cause: str
+    """The event that set it off: the message, or the answer to a question."""
+    words: str
+    """The person's own words."""
+    said_at: datetime
+    """When they were said, aware, in the person's zone."""
+    language: Language
+    origin: Origin = Origin.OWNER
+    """Inherited by what is written: foreign if material was in view."""
+    via: str = ""
+    """Channel or tool that it comes through."""
+
+    @property
+    def zone(self) -> tzinfo:
+        """The person's zone, in which days are counted."""
+        if self.said_at.tzinfo is None:
+            raise ValueError("a time without a zone")
+        return self.said_at.tzinfo
+
+    @property
+    def explicit(self) -> bool:
+        """Whether the person's own words ask for it to be kept ("记住…"): that counts as a command."""
+        return bool(_EXPLICIT.search(self.words))
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Something to be remembered."""
+
+    content: str
+    """One sentence."""
+    kind: Kind = "fact"
+    topic: str = ""
+    subject: str = ""
+    predicate: str = ""
+    value: str = ""
+    since: date | None = None
+    until: date | None = None
+    how: How = "explicit"
+    pinned: bool = False
+
+
+Outcome = Literal["new", "same", "replaced", "past", "review"]
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What came of a wish."""
+
+    outcome: Outcome
+    known: Known | None = None
+    """The entry that says it now."""
+    old: Known | None = None
+    """The entry that it displaced."""
+    reason: Words | None = None
+    """Why it waits for review."""
+
+
+_EXPLICIT = re.compile(
+    r"记住|记下|记着|记得我|帮我记|记一下|以后都?|从今往后|从现在起"
+    r"|\bremember\b|\bkeep in mind\b|\bnote that\b|\bfrom now on\b|\bplease note\b",
+    re.IGNORECASE,
+)

@@ -1,0 +1,132 @@
+"""Finding beliefs: for a question, for a request, and for the person who asks why something is believed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, tzinfo
+
+from qingtuan.clock import Clock, day_of
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event, Log
+from qingtuan.identity.privacy import Sight, sight
+from qingtuan.identity.scopes import Reader
+from qingtuan.language import Language, Words
+from qingtuan.memory.entries import held_on, is_current
+from qingtuan.memory.injection import Budget, Injection, Sources, inject
+from qingtuan.memory.library import Known, Library, Note
+
+_CALLED_FOR = 8
+_PAST = re.compile(
+    r"以前|曾经|之前|过去|原来|从前|那时|当时|\bused to\b|\bformerly\b|\bpreviously\b|\bin the past\b|\bback then\b",
+    re.IGNORECASE,
+)
+"""Words that ask for history (memory.md, Recall)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Where and when a person listens."""
+
+    zone: tzinfo
+    language: Language
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """The memory of one request, as a turn takes it."""
+
+    pinned: str
+    recalled: str
+    of_others: bool
+
+
+class Recall:
+    """Reads the memory for somebody."""
+
+    def __init__(
+        self, library: Library, log: Log, clock: Clock, budget: Budget, listener: Callable[[Reader], Listener]
+    ) -> None:
+        self._library = library
+        self._log = log
+        self._clock = clock
+        self._budget = budget
+        self._listener = listener
+
+    async def search(
+        self, view: Sight, query: str, limit: int, *, today: date, as_of: date | None = None
+    ) -> list[Known | Note]:
+        """What is believed now and answers a query, best first. History only if the query asks for it, or with
+        `as_of`: then what held on that day."""
+        past = as_of is not None or bool(_PAST.search(query))
+        # Some hits fall away below; a few more are asked for so that the answer is still full.
+        found = await self._library.search(view, query, limit * 2, past=past)
+        return [one for one in found if self._wanted(one, today, as_of, past=past)][:limit]
+
+    async def injection(self, reader: Reader, words: str) -> Injection:
+        """The memory text for a turn of `reader` that says `words`: what a turn gets and what a preview shows."""
+        listener = self._listener(reader)
+        view = sight(reader)
+        beliefs = self._library.beliefs(view)
+        found = await self._library.search(view, words, _CALLED_FOR) if beliefs and words.strip() else []
+        called_for = [one for one in found if isinstance(one, Known)]
+        today = day_of(self._clock.now(), listener.zone)
+        return inject(Sources(reader, beliefs, called_for, today, listener.language), self._budget)
+
+    async def inject(self, reader: Reader, words: str) -> Injected:
+        """The same, in the two parts that a request has."""
+        injection = await self.injection(reader, words)
+        of_others = any(self.is_of_others(known, reader) for known in injection.entries)
+        return Injected(injection.pinned, injection.recalled, of_others)
+
+    def is_of_others(self, found: Known | Note, reader: Reader) -> bool:
+        """Whether somebody else wrote it into the group's memory: then it is material for this reader's turn. Rules of
+        a group are the owner's, who alone writes them."""
+        if isinstance(found, Note) or found.scope.kind != "group" or found.type == "rule":
+            return False
+        said = self._log.get(found.belief.data.source or "")
+        return said is None or said.place.person != reader.person
+
+    def why(self, known: Known, listener: Listener) -> str:
+        """The story of an entry: the sentence it comes from, when and by whom it was said, and what changed since."""
+        data, language = known.belief.data, listener.language
+        lines = [f"#{known.name} {known.belief.text}", _WHERE.say(language).format(path=known.path)]
+        said = self._log.get(data.source) if data.source else None
+        if said is None:
+            lines.append(_BY_HAND.say(language))
+        else:
+            who, text = said.payload.get("account", "?"), said.payload.get("text", "")
+            lines.append(_SAID.say(language).format(when=_moment(said, listener), who=who, text=text))
+        for event in self._about(known):
+            words = _AGAIN if "again" in event.payload else _WRITTEN
+            words = _RETRACTED if event.kind is Kind.BELIEF_RETRACTED else words
+            text = event.payload.get("text", "")
+            lines.append(words.say(language).format(when=_moment(event, listener), text=text))
+        return "\n".join(lines)
+
+    def _about(self, known: Known) -> list[Event]:
+        """What happened to an entry, in order."""
+        return self._log.where(
+            "kind IN (?, ?) AND json_extract(payload, '$.scope') = ? AND json_extract(payload, '$.number') = ?",
+            (Kind.BELIEF_WRITTEN, Kind.BELIEF_RETRACTED, str(known.scope), known.belief.number),
+        )
+
+    def _wanted(self, one: Known | Note, today: date, as_of: date | None, *, past: bool) -> bool:
+        if isinstance(one, Note):
+            return as_of is None
+        if as_of is not None:
+            return held_on(one.belief, as_of)
+        return past or is_current(one.belief, today)
+
+
+def _moment(event: Event, listener: Listener) -> str:
+    return f"{event.time.astimezone(listener.zone):%Y-%m-%d %H:%M}"
+
+
+_WHERE = Words("在 {path}", "stands in {path}")
+_SAID = Words("{when}，{who} 说：「{text}」", "{when}, {who} said: “{text}”")
+_BY_HAND = Words("是手写在页面里的，没有对应的话。", "It was written into the page by hand; nothing was said.")
+_WRITTEN = Words("- {when} 写成：{text}", "- {when} written as: {text}")
+_AGAIN = Words("- {when} 又说了一次", "- {when} said again")
+_RETRACTED = Words("- {when} 移到历史", "- {when} moved to history")

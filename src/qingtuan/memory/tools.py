@@ -1,0 +1,161 @@
+"""The tools with which a model remembers, finds, forgets and reads (contracts.md, Names of the built-in tools)."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Annotated, Literal
+
+from qingtuan.errors import ToolFailed
+from qingtuan.events.log import Log, Place
+from qingtuan.identity.privacy import sight
+from qingtuan.identity.trust import Risk
+from qingtuan.language import Language, Words
+from qingtuan.memory.acts import By, Remembered, Wish
+from qingtuan.memory.library import Known, Note
+from qingtuan.memory.memory import Memory
+from qingtuan.memory.notes import Notes
+from qingtuan.memory.recall import Recall
+from qingtuan.messages import Origin
+from qingtuan.tools.tool import EVERYONE, MEMBERS, ToolContext, ToolResult, tool
+
+Kind = Literal["profile", "preference", "rule", "fact", "event", "project", "task"]
+
+_LABELS = frozenset({"topic", "subject", "predicate", "kind"})
+_MOST = 20
+
+
+class MemoryTools:
+    """Tools over one memory."""
+
+    def __init__(self, memory: Memory, notes: Notes, recall: Recall, log: Log) -> None:
+        self._memory = memory
+        self._notes = notes
+        self._recall = recall
+        self._log = log
+
+    @tool(
+        risk=Risk.WRITE,
+        returns="own",
+        roles=MEMBERS,
+        exempt=_LABELS,
+        examples=("记住我不吃香菜", "我以后图书馆优先坐二楼安静区", "from now on call me Ming"),
+    )
+    async def remember(
+        self,
+        context: ToolContext,
+        content: Annotated[str, "one sentence in the speaker's language, negation kept: 优先坐二楼安静区"],
+        topic: Annotated[str, "what it is about: 图书馆"] = "",
+        subject: Annotated[str, "about whom; 我 for the speaker"] = "",
+        predicate: Annotated[str, "which property, the same word each time: 座位偏好"] = "",
+        value: Annotated[str, "its value: 二楼安静区"] = "",
+        kind: Kind | None = None,
+        since: date | None = None,
+        until: date | None = None,
+    ) -> ToolResult:
+        """Keep for good what will matter later; also call it when the speaker changes their mind."""
+        wish = Wish(
+            content=content,
+            topic=topic,
+            subject=subject,
+            predicate=predicate,
+            value=value,
+            kind=kind or "fact",
+            since=since,
+            until=until,
+            how="explicit",
+        )
+        done = await self._memory.remember(wish, self._by(context))
+        return ToolResult(_told(done, context.language), undo=done.outcome in ("new", "replaced", "past"))
+
+    @tool(risk=Risk.WRITE, returns="own", roles=MEMBERS, examples=("帮我记个笔记", "save this page as a note"))
+    async def note_write(self, context: ToolContext, title: str, content: str) -> ToolResult:
+        """Write a longer text (notes, minutes, lists) as a page of its own. For single facts use remember."""
+        path = await self._notes.write(title, content, self._by(context))
+        return ToolResult(_NOTED.say(context.language).format(path=path), undo=True)
+
+    @tool(risk=Risk.READ, returns="own", roles=EVERYONE, examples=("我一般喜欢坐哪里", "what do you know about me"))
+    async def memory_search(
+        self,
+        context: ToolContext,
+        query: str,
+        limit: int = 5,
+        as_of: Annotated[date | None, "what was believed on that day"] = None,
+    ) -> ToolResult:
+        """What is believed now: preferences, rules, facts, notes. Not for recent activity."""
+        view = sight(context.reader)
+        most = max(1, min(limit, _MOST))
+        found = await self._recall.search(view, query, most, today=context.now.date(), as_of=as_of)
+        if not found:
+            return ToolResult(_NOTHING.say(context.language))
+        lines = [_line(one, context.language) for one in found]
+        foreign = any(one.foreign if isinstance(one, Note) else False for one in found) or any(
+            self._recall.is_of_others(one, context.reader) for one in found
+        )
+        return ToolResult("\n".join(lines), origin=Origin.FORWARD if foreign else None)
+
+    @tool(risk=Risk.WRITE, returns="own", roles=MEMBERS, examples=("忘掉我的座位偏好", "forget what I said about tea"))
+    async def memory_forget(self, context: ToolContext, query: str) -> ToolResult:
+        """Take an entry back: it moves to history. Name it by its words or number."""
+        gone = await self._memory.forget(query, self._by(context))
+        text = _FORGOT.say(context.language).format(text=gone.belief.statement, name=gone.name)
+        return ToolResult(text, undo=True)
+
+    @tool(risk=Risk.READ, returns="own", roles=EVERYONE, examples=("打开图书馆那一页", "show me the page"))
+    async def wiki_read(self, context: ToolContext, path: Annotated[str, "as memory_search gives it"]) -> ToolResult:
+        """A whole page of the wiki."""
+        page = self._notes.read(sight(context.reader), path)
+        return ToolResult(page.text, origin=page.origin)
+
+    def _by(self, context: ToolContext) -> By:
+        started = self._log.get(context.call)
+        if started is None:
+            raise ToolFailed(Words("找不到这次调用。", "This call cannot be found."))
+        cause = started.cause or started.id
+        place = Place(context.session, context.reader.space, context.turn, context.reader.person)
+        said = self._said_at(cause, context.now)
+        return By(context.reader, place, cause, context.words, said, context.language, context.origin)
+
+    def _said_at(self, cause: str, now: datetime) -> datetime:
+        """When the message was said that led to the call; the turn's begin if there is none."""
+        message = self._log.get(cause)
+        if message is None or "said_at" not in message.payload:
+            return now
+        return datetime.fromisoformat(message.payload["said_at"]).astimezone(now.tzinfo)
+
+
+def _told(done: Remembered, language: Language) -> str:
+    known = done.known
+    text = known.belief.statement if known else ""
+    name = known.name if known else ""
+    old = done.old.belief.statement if done.old else ""
+    reason = done.reason.say(language) if done.reason else ""
+    return _TOLD[done.outcome].say(language).format(text=text, name=name, old=old, reason=reason)
+
+
+def _line(found: Known | Note, language: Language) -> str:
+    if isinstance(found, Note):
+        return _NOTE_LINE.say(language).format(title=found.title, text=found.text, path=found.path)
+    data = found.belief.data
+    days = f"{data.since or '?'}~{data.until}" if data.until else str(data.since or "")
+    facts = ", ".join(part for part in (f"#{found.name}" if found.name else "", days, found.path) if part)
+    mark = "" if found.belief.current else _PAST.say(language)
+    return _LINE.say(language).format(text=f"{mark}{found.belief.statement}", facts=facts)
+
+
+_TOLD = {
+    "new": Words("记下了：{text}（#{name}）", "Noted: {text} (#{name})"),
+    "same": Words("已经记着了：{text}（#{name}），没有改动", "Known already: {text} (#{name}); nothing changed"),
+    "replaced": Words(
+        "记下了：{text}（#{name}）；以前的“{old}”移到历史", "Noted: {text} (#{name}); “{old}” moved to history"
+    ),
+    "past": Words(
+        "记进历史了：{text}；现在的说法更新，没动", "Put into history: {text}; what is current is newer and stays"
+    ),
+    "review": Words("没有直接记，等本人确认：{reason}", "Not written; it waits for review: {reason}"),
+}
+_LINE = Words("- {text}（{facts}）", "- {text} ({facts})")
+_NOTED = Words("写成笔记了：{path}", "Written as a note: {path}")
+_NOTHING = Words("没有记录。", "There is no record of that.")
+_FORGOT = Words("已移到历史：{text}（#{name}）", "Moved to history: {text} (#{name})")
+_NOTE_LINE = Words("- 笔记《{title}》：{text}（{path}）", "- note “{title}”: {text} ({path})")
+_PAST = Words("曾经：", "formerly: ")
