@@ -28,9 +28,9 @@ from qingtuan.indexes.embedding import E5Embedder, PairEmbedder, UseEmbedder
 from qingtuan.indexes.indexes import Index, Indexes
 
 _HERE = Path(__file__).resolve().parent
-_DATA = _HERE.parents[1] / "shared" / "data" / "recall"
+DATA = _HERE.parents[1] / "shared" / "data" / "recall"
 
-_NEIGHBOURS = 0.3
+NEIGHBOURS = 0.3
 
 _TARGETS = {
     ("use", "madial all"): (0.62, 0.75, 0.67),
@@ -132,7 +132,7 @@ def madial(which: str) -> Task:
 
 def locomo(conversations: slice, *, tuned: bool, neighbours: float = 0.0) -> Task:
     """English: long conversations of two people, and questions whose evidence is single turns."""
-    everything = json.loads((_DATA / "locomo/locomo10.json").read_text("utf-8"))
+    everything = json.loads((DATA / "locomo/locomo10.json").read_text("utf-8"))
     entries: list[Entry] = []
     questions: list[Question] = []
     for conversation in everything[conversations]:
@@ -210,14 +210,14 @@ def run(models: Sequence[str], *, full: bool = False) -> dict[str, Any]:
     """Everything: scores by model, task and half, and times."""
     result: dict[str, Any] = {"recall": {}, "skipped": []}
     tasks = [paraphrases(kind) for kind in ("zh", "en", "exact")]
-    if _DATA.is_dir():
+    if DATA.is_dir():
         tasks += [madial("all"), madial("last"), locomo(slice(0, 3), tuned=False)]
-        tasks.append(locomo(slice(0, 3), tuned=False, neighbours=_NEIGHBOURS))
+        tasks.append(locomo(slice(0, 3), tuned=False, neighbours=NEIGHBOURS))
         if full:
             tasks.append(locomo(slice(3, 10), tuned=True))
         result["times"] = {"words": query_time(), "and vectors": query_time(embedder=_Noise())}
     else:
-        result["skipped"].append(f"no data at {_DATA}: MADial, LoCoMo and times")
+        result["skipped"].append(f"no data at {DATA}: MADial, LoCoMo and times")
     use, e5 = _Once(UseEmbedder()), _Once(E5Embedder())
     embedders: dict[str, Embedder | None] = {"lexical": None, "use": use, "e5": e5, "use+e5": PairEmbedder(use, e5)}
     for model in models:
@@ -251,7 +251,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _lines(name: str) -> list[str]:
-    return [line for line in (_DATA / name).read_text("utf-8").splitlines() if line.strip()]
+    return [line for line in (DATA / name).read_text("utf-8").splitlines() if line.strip()]
 
 
 def _day(text: str) -> float:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,9 +14,17 @@ MakeEntry = Callable[..., Entry]
 
 
 @pytest.fixture
-def open_index(tmp_path: Path, clock: ManualClock) -> OpenIndex:
+def open_index(tmp_path: Path, clock: ManualClock) -> Iterator[OpenIndex]:
     """Open the index `beliefs` of one data folder, as often as a test likes."""
-    return lambda embedder: Indexes(tmp_path / "index", embedder, clock).open("beliefs")
+    opened: list[Indexes] = []
+
+    def open_one(embedder: Embedder | None) -> Index:
+        opened.append(Indexes(tmp_path / "index", embedder, clock))
+        return opened[-1].open("beliefs")
+
+    yield open_one
+    for indexes in opened:
+        indexes.close()
 
 
 @pytest.fixture

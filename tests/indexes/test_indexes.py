@@ -166,11 +166,13 @@ def test_an_entry_in_the_wrong_scope_is_stopped(index: Index, entry: MakeEntry) 
 
 
 def test_only_so_many_files_stay_open(tmp_path: Path, clock: ManualClock, entry: MakeEntry) -> None:
-    index = Indexes(tmp_path, None, clock, open_files=2).open("beliefs")
+    indexes = Indexes(tmp_path, None, clock, open_files=2)
+    index = indexes.open("beliefs")
     scopes = [f"user:{number}" for number in range(6)]
     for scope in scopes:
         index.add(scope, [entry("二楼", scope=scope)])
     assert len(index.search(Query("二楼", dict.fromkeys(scopes)))) == 6
+    indexes.close()
 
 
 def test_collections_are_apart_and_their_names_plain(tmp_path: Path, clock: ManualClock, entry: MakeEntry) -> None:
@@ -196,6 +198,7 @@ def test_everything_can_be_released_and_comes_back(tmp_path: Path, clock: Manual
     assert indexes.idle_seconds == 0
     assert index.search(Query("二楼", OWN)) == before
     assert indexes.health.vectors == "on"
+    indexes.close()
 
 
 async def test_searches_and_writes_from_many_threads(open_index: OpenIndex, entry: MakeEntry) -> None:

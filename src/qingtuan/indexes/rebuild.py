@@ -1,14 +1,15 @@
 """Building an index anew beside the old one, and comparing it with what it should hold.
 
-An index is a folder of generations, `g1`, `g2` …; the file `current` names the one that serves. A rebuild fills a new
-generation and then replaces `current`, which is one rename: whenever it is killed, the old generation serves, and
-what it left is cleared at the next start.
+An index is a folder of generations, `g-` and a random name each; the file `current` names the one that serves. A
+rebuild fills a new generation and then replaces `current`, which is one rename: whenever it is killed, the old
+generation serves, and what the rebuild left is cleared at the next start.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -37,17 +38,19 @@ class Generations:
     def current(self) -> Path:
         """The generation that serves; the first one, made here, counts as incomplete until a rebuild."""
         try:
-            return self._folder / self._pointer.read_text("utf-8")
+            serving = self._folder / self._pointer.read_text("utf-8")
         except FileNotFoundError:
-            first = self.fresh()
-            Shelf(first, open_files=1).mark_incomplete()
-            self.adopt(first)
-            return first
+            serving = None
+        if serving is None or not serving.is_dir():
+            serving = self.fresh()
+            Shelf(serving, open_files=1).mark_incomplete()
+            self.adopt(serving)
+        return serving
 
     def fresh(self) -> Path:
         """A new, empty generation that nobody reads yet."""
-        numbers = [int(path.name[1:]) for path in self._folder.glob("g*") if path.name[1:].isdecimal()]
-        path = self._folder / f"g{max(numbers, default=0) + 1}"
+        # A name that was never used before, so that open files of one that somebody deleted are not taken for it.
+        path = self._folder / f"g-{secrets.token_hex(4)}"
         path.mkdir(parents=True, mode=0o700)
         return path
 
@@ -58,7 +61,7 @@ class Generations:
     def clear(self) -> None:
         """Delete every generation that does not serve. For whoever holds `locked()`."""
         serving = self.current()
-        for path in self._folder.glob("g*"):
+        for path in self._folder.glob("g-*"):
             if path != serving:
                 shutil.rmtree(path, ignore_errors=True)
 

@@ -29,7 +29,7 @@ _TABLES = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE documents (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL DEFAULT '');
 CREATE TABLE entries (
-    seq INTEGER PRIMARY KEY,
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
     document INTEGER NOT NULL REFERENCES documents (number),
     id TEXT NOT NULL,
     label TEXT NOT NULL,
@@ -117,6 +117,7 @@ class ScopeFile:
         self.scope = scope
         self._view: View | None = None
         self._view_model: Model | None = None
+        self._changed = False
         self._seen = -1
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         try:
@@ -222,7 +223,7 @@ class ScopeFile:
             self._view.rows[places] = vectors.decode([vectors.encode(row) for row in rows], model.dimension)
             self._view.stored[places] = True
         else:
-            self._view = None
+            self._changed = True
 
     # Reading
 
@@ -258,8 +259,11 @@ class ScopeFile:
     def view(self, model: Model | None) -> View:
         """All entries as arrays, with the vectors that `model` made; read again only after a change."""
         seen = self._value("PRAGMA data_version")
-        if self._view is None or self._view_model != model or seen != self._seen:
-            self._view, self._view_model, self._seen = self._read_view(model), model, seen
+        if self._view is None or self._view_model != model:
+            self._view = self._read_view(model, None)
+        elif self._changed or seen != self._seen:
+            self._view = self._read_view(model, self._view)
+        self._view_model, self._seen, self._changed = model, seen, False
         return self._view
 
     def entry(self, seq: int) -> Entry | None:
@@ -374,7 +378,7 @@ class ScopeFile:
             self._connection.execute("INSERT INTO waiting (seq) VALUES (?)", (seq,))
         else:
             self._connection.execute("INSERT INTO vectors (seq, data) VALUES (?, ?)", (seq, vector))
-        self._view = None
+        self._changed = True
 
     def _delete(self, seqs: Sequence[int]) -> None:
         for seq in seqs:
@@ -383,12 +387,10 @@ class ScopeFile:
             self._connection.execute("INSERT INTO terms (terms, rowid, body) VALUES ('delete', ?, ?)", (seq, body))
             for table in ("entries", "keys", "vectors", "waiting"):
                 self._connection.execute(f"DELETE FROM {table} WHERE seq = ?", (seq,))  # noqa: S608
-            self._view = None
+            self._changed = True
 
-    def _read_view(self, model: Model | None) -> View:
+    def _read_view(self, model: Model | None, old: View | None) -> View:
         import numpy as np
-
-        from qingtuan.indexes import vectors
 
         sql = "SELECT seq, document, label, time, length, text_hash FROM entries ORDER BY seq"
         rows = self._connection.execute(sql).fetchall()
@@ -406,11 +408,25 @@ class ScopeFile:
             stored=np.zeros(len(rows), dtype=np.bool_),
         )
         if model is not None and model == self.model():
-            kept = self._connection.execute("SELECT seq, data FROM vectors ORDER BY seq").fetchall()
-            places = np.searchsorted(view.seqs, np.array([seq for seq, _ in kept], dtype=np.int64))
-            view.rows[places] = vectors.decode([data for _, data in kept], model.dimension)
-            view.stored[places] = True
+            self._fill_vectors(view, model, old)
         return view
+
+    def _fill_vectors(self, view: View, model: Model, old: View | None) -> None:
+        """Put the vectors of `model` into `view`; those that `old` holds are not read again, as a `seq` has but one."""
+        import numpy as np
+
+        from qingtuan.indexes import vectors
+
+        if old is not None:
+            _, here, there = np.intersect1d(view.seqs, old.seqs, assume_unique=True, return_indices=True)
+            view.rows[here], view.stored[here] = old.rows[there], old.stored[there]
+        lacking = view.seqs[~view.stored]
+        if lacking.size:
+            sql = "SELECT seq, data FROM vectors WHERE seq >= ? ORDER BY seq"
+            read = self._connection.execute(sql, (int(lacking[0]),)).fetchall()
+            places = np.searchsorted(view.seqs, np.array([seq for seq, _ in read], dtype=np.int64))
+            view.rows[places] = vectors.decode([data for _, data in read], model.dimension)
+            view.stored[places] = True
 
 
 def _joined(text: str) -> str:
