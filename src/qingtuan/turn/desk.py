@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from qingtuan.errors import QingtuanError
+from qingtuan.errors import NotAllowed, QingtuanError, UsageWrong
 from qingtuan.events.inbox import Inbox, Received
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
@@ -106,7 +106,7 @@ class Desk:
             return Taken("turn", session.id, turn.id)
         language = self._kit.speaks_to(reader)
         if isinstance(found, Unknown):
-            self._reply(_unknown(found, language), received, place)
+            self._reply(CommandReply(_unknown(found, language), UsageWrong.__name__), received, place)
         else:
             command, argument = found
             channel = received.event.payload["channel"]
@@ -125,12 +125,13 @@ class Desk:
             cause=received.event.id,
         )
 
-    def _reply(self, text: str, received: Received, place: Place, command: str = "") -> None:
+    def _reply(self, reply: CommandReply, received: Received, place: Place, command: str = "") -> None:
         """Answer a command. The words are code's, and no part of the conversation."""
         log = self._kit.record.log
+        payload = {"command": command, **({"error": reply.refusal} if reply.refusal else {})}
         with log.transaction():
-            log.append(Kind.COMMAND_RUN, place, {"command": command}, cause=received.event.id)
-            draft = Draft(received.event.payload["channel"], text, "notice", Origin.SYSTEM, by_code=True)
+            log.append(Kind.COMMAND_RUN, place, payload, cause=received.event.id)
+            draft = Draft(received.event.payload["channel"], reply.text, "notice", Origin.SYSTEM, by_code=True)
             self._work.say(draft, place, cause=received.event.id)
 
     def _session(self, inbound: Inbound, reader: Reader) -> Session:
@@ -157,18 +158,17 @@ class Desk:
         return Taken("ignored")
 
 
-async def _run(command: Command, invocation: Invocation) -> str:
+async def _run(command: Command, invocation: Invocation) -> CommandReply:
     """Carry out a command, or say in one sentence why not. The refusal tells nothing of what exists."""
     language = invocation.language
     if not command.may_use(invocation.reader):
-        return _NOT_YOURS.say(language)
+        return CommandReply(_NOT_YOURS.say(language), NotAllowed.__name__)
     if command.answers_in_private and invocation.reader.space.is_group:
-        return _IN_PRIVATE.say(language)
+        return CommandReply(_IN_PRIVATE.say(language), NotAllowed.__name__)
     try:
-        reply: CommandReply = await command.run(invocation)
+        return await command.run(invocation)
     except QingtuanError as error:
-        return error.say(language)
-    return reply.text
+        return CommandReply(error.say(language), type(error).__name__)
 
 
 def _unknown(found: Unknown, language: Language) -> str:

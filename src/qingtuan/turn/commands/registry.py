@@ -39,6 +39,8 @@ class CommandReply:
     """What a command answers."""
 
     text: str
+    refusal: str = ""
+    """The name of the error that `text` says, for callers that must tell a refusal from an answer."""
 
 
 Run = Callable[[Invocation], Awaitable[CommandReply]]
