@@ -1,0 +1,125 @@
+"""A channel whose other end is a program that is connected right now: a terminal, an HTTP request.
+
+A message goes to whoever set it off, if they still wait for it; else to everybody who attends its chat; else it
+waits in the outbox until somebody attends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from qingtuan.channels.base import Delivery
+from qingtuan.events.log import Event, Log
+from qingtuan.messages import Outbound, Space
+from qingtuan.models.chat import TakenBack, TextDelta
+from qingtuan.turn.progress import ToolRuns
+
+_HANDOVER_SECONDS = 10.0
+"""A receiver that has not dealt with a message by then is stuck; the chat's other messages go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaughtUp:
+    """Everything that had waited for somebody to attend has been given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """Nothing more will come of what was said."""
+
+
+Piece = Outbound | TextDelta | TakenBack | ToolRuns | CaughtUp | Over
+
+
+class Mailbox:
+    """What one connected program is given, in order: messages, and what can be seen of the work on them."""
+
+    def __init__(self) -> None:
+        self._pieces: asyncio.Queue[tuple[Piece, asyncio.Future[bool] | None]] = asyncio.Queue()
+        self._handed: set[asyncio.Future[bool]] = set()
+        self._current: asyncio.Future[bool] | None = None
+
+    def put(self, piece: Piece) -> None:
+        """Add something whose receipt nobody needs to know of."""
+        self._pieces.put_nowait((piece, None))
+
+    async def hand_over(self, message: Outbound) -> bool:
+        """Add a message and wait until the receiver has dealt with it; False if it went away first."""
+        taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._handed.add(taken)
+        self._pieces.put_nowait((message, taken))
+        try:
+            return await taken
+        finally:
+            self._handed.discard(taken)
+
+    async def take(self) -> Piece:
+        """The next piece. Asking for it says that the one before it has been shown."""
+        if self._current is not None and not self._current.done():
+            self._current.set_result(True)
+        piece, self._current = await self._pieces.get()
+        return piece
+
+    def close(self) -> None:
+        """Nobody takes anything any more."""
+        for taken in self._handed:
+            if not taken.done():
+                taken.set_result(False)
+
+
+class ConnectedChannel:
+    """Hands messages to the programs that are connected."""
+
+    def __init__(self, name: str, log: Log) -> None:
+        self._name = name
+        self._log = log
+        self._expecting: list[tuple[Callable[[Event], bool], Mailbox]] = []
+        self._attending: dict[Space, list[Mailbox]] = {}
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @contextmanager
+    def expecting(self, owns: Callable[[Event], bool]) -> Iterator[Mailbox]:
+        """A mailbox for the messages that `owns` recognises, until the block is left."""
+        entry = (owns, Mailbox())
+        self._expecting.append(entry)
+        try:
+            yield entry[1]
+        finally:
+            self._expecting.remove(entry)
+            entry[1].close()
+
+    @contextmanager
+    def attending(self, space: Space) -> Iterator[Mailbox]:
+        """A mailbox for the messages of a chat that nobody expects, until the block is left."""
+        mailbox = Mailbox()
+        self._attending.setdefault(space, []).append(mailbox)
+        try:
+            yield mailbox
+        finally:
+            self._attending[space].remove(mailbox)
+            mailbox.close()
+
+    def ready(self, message: Outbound) -> bool:
+        return bool(self._receivers(message))
+
+    async def send(self, message: Outbound) -> Delivery:
+        *others, newest = self._receivers(message)
+        for mailbox in others:
+            mailbox.put(message)
+        try:
+            async with asyncio.timeout(_HANDOVER_SECONDS):
+                taken = await newest.hand_over(message)
+        except TimeoutError:
+            return Delivery("unknown", detail="the receiver is stuck")
+        return Delivery("sent") if taken else Delivery("unknown", detail="the receiver went away")
+
+    def _receivers(self, message: Outbound) -> list[Mailbox]:
+        event = self._log.get(message.id)
+        expecting = [mailbox for owns, mailbox in self._expecting if event is not None and owns(event)]
+        return expecting or self._attending.get(message.space, [])

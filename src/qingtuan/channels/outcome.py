@@ -1,0 +1,205 @@
+"""What a message led to, gathered from the events as they happen, and summed up at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event
+from qingtuan.identity.access import Reason
+from qingtuan.language import Language, Words
+from qingtuan.messages import Inbound
+from qingtuan.models.chat import Usage
+from qingtuan.turn.desk import Taken
+from qingtuan.turn.kit import Kit
+
+Status = Literal["answered", "waiting", "unreachable", "refused", "stopped", "wrong", "failed"]
+"""How it ended: with a reply; with a question that waits for a yes; no model could be reached; the person may not;
+stopped by the person; a command that was not understood; anything else that went wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An open question."""
+
+    code: str
+    summary: str
+    expires: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """All that a caller may want to know of one message and its answer."""
+
+    status: Status
+    reply: str = ""
+    """What was answered, the question that waits included."""
+    session: str | None = None
+    turn: str | None = None
+    pending: tuple[Pending, ...] = ()
+    """All open questions of this person in this space, of earlier turns too."""
+    usage: Usage = Usage(0, 0)  # noqa: RUF009 (frozen)
+    tools: tuple[str, ...] = ()
+    """The tools that ran, in order."""
+    error: str | None = None
+    """One sentence about what went wrong."""
+
+
+class Trail:
+    """The events that one message causes, directly or through turns and answers to questions."""
+
+    def __init__(self, inbound: Inbound) -> None:
+        self._inbound = inbound
+        self._causes: set[str] = set()
+        self.ignored: Event | None = None
+        self.command: Event | None = None
+        self.turns: list[str] = []
+        self.outcomes: dict[str, str] = {}
+        """By turn, once it has ended."""
+        self.sent: list[Event] = []
+
+    def hear(self, event: Event) -> None:
+        """Take note of an event, if it belongs here."""
+        match event.kind:
+            case Kind.MESSAGE_RECEIVED | Kind.MESSAGE_IGNORED if self._is_inbound(event):
+                self._causes.add(event.id)
+                self.ignored = event if event.kind is Kind.MESSAGE_IGNORED else None
+            case Kind.CONFIRMATION_ANSWERED if event.payload.get("message") in self._causes:
+                self._causes.add(event.id)
+            case Kind.TURN_STARTED if event.cause in self._causes and event.place.turn:
+                self.turns.append(event.place.turn)
+            case Kind.TURN_FINISHED if event.cause in self._causes and event.place.turn:
+                self.outcomes[event.place.turn] = event.payload["outcome"]
+            case Kind.COMMAND_RUN if event.cause in self._causes:
+                self.command = event
+            case Kind.MESSAGE_SENT if self.owns(event):
+                self.sent.append(event)
+            case _:
+                pass
+
+    def owns(self, message: Event) -> bool:
+        """Whether a `message.sent` answers what was said here."""
+        return message.cause in self._causes or message.place.turn in self.turns
+
+    def _is_inbound(self, event: Event) -> bool:
+        wanted = self._inbound
+        payload = event.payload
+        same = (payload["channel"], payload["message_id"]) == (wanted.channel, wanted.message_id)
+        return same and event.place.space == wanted.space
+
+
+def answers(taken: Taken, kind: str) -> bool:
+    """Whether a message of this kind is what was asked for: in a turn its reply or question, else whatever is said."""
+    return taken.kind != "turn" or kind != "notice"
+
+
+def sum_up(kit: Kit, inbound: Inbound, trail: Trail, taken: Taken) -> Done:
+    """How it ended."""
+    events = [event for turn in trail.turns for event in kit.record.log.of_turn(turn)]
+    status = _status(trail, taken, events)
+    person = kit.people.find(inbound.account)
+    language = kit.texts.language
+    return Done(
+        status=status,
+        reply="\n\n".join(event.payload["text"] for event in trail.sent if answers(taken, event.payload["kind"])),
+        session=taken.session,
+        turn=trail.turns[-1] if trail.turns else taken.turn,
+        pending=tuple(
+            Pending(asked.code, asked.summary, asked.expires)
+            for asked in kit.book.open()
+            if person is not None and asked.asker == person.id and asked.space == inbound.space
+        ),
+        usage=_usage(events),
+        tools=tuple(event.payload["name"] for event in events if event.kind is Kind.TOOL_STARTED),
+        error=_error(status, trail, events, language),
+    )
+
+
+def _status(trail: Trail, taken: Taken, events: Sequence[Event]) -> Status:
+    if taken.kind == "ignored":
+        return "refused"
+    if taken.kind == "known":
+        return "failed"
+    if trail.outcomes:
+        return _status_of_turn(list(trail.outcomes.values())[-1], events)
+    error = trail.command.payload.get("error") if trail.command else None
+    return "answered" if error is None else _STATUS_OF_ERROR.get(error, "failed")
+
+
+_STATUS_OF_ERROR: Mapping[str, Status] = {"NotAllowed": "refused", "UsageWrong": "wrong"}
+
+
+def _status_of_turn(outcome: str, events: Sequence[Event]) -> Status:
+    match outcome:
+        case "replied":
+            return "answered"
+        case "waiting":
+            return "waiting"
+        case "refused":
+            return "refused"
+        case "stopped":
+            return "stopped"
+    if any(event.kind is Kind.TURN_FAILED for event in events):
+        return "failed"
+    heard = [event.kind for event in events if event.kind in (Kind.MODEL_ANSWERED, Kind.MODEL_FAILED)]
+    return "failed" if heard and heard[-1] is Kind.MODEL_ANSWERED else "unreachable"
+
+
+def _usage(events: Sequence[Event]) -> Usage:
+    used = [event.payload["usage"] for event in events if event.kind is Kind.MODEL_ANSWERED]
+    return Usage(
+        prompt=sum(usage["prompt"] for usage in used),
+        completion=sum(usage["completion"] for usage in used),
+        cached=sum(usage["cached"] for usage in used),
+        estimated=any(usage["estimated"] for usage in used),
+    )
+
+
+def _error(status: Status, trail: Trail, events: Sequence[Event], language: Language) -> str | None:
+    match status:
+        case "answered" | "waiting":
+            return None
+        case "refused" if trail.ignored is not None:
+            return _WHY[Reason(trail.ignored.payload["reason"])].say(language)
+        case "unreachable":
+            reasons = [event.payload["reason"] for event in events if event.kind is Kind.MODEL_FAILED]
+            words = _NO_MODEL.say(language)
+            return f"{words} ({reasons[-1]})" if reasons else words
+        case "stopped":
+            return _STOPPED.say(language)
+        case _:
+            details = [event.payload["detail"] for event in events if event.kind is Kind.TURN_FAILED]
+            told = trail.sent[-1].payload["text"] if trail.sent else _FAILED.say(language)
+            return f"{told} ({details[-1]})" if details else told
+
+
+_NO_MODEL = Words("模型没有回答。", "No model answered.")
+_STOPPED = Words("停下了，没有做完。", "Stopped before the end.")
+_FAILED = Words("没有办成。", "It was not done.")
+_TODAY = Words("没有回答：今天的额度用完了。", "Not answered: the allowance of today is used up.")
+_WHY: Mapping[Reason, Words] = {
+    Reason.UNSIGNED: Words("没有回答：消息没有签名。", "Not answered: the message is not signed."),
+    Reason.SHARED_ID: Words(
+        "没有回答：这个账号不是一个人，很多人用它说话。",
+        "Not answered: that account is no one person; many speak through it.",
+    ),
+    Reason.TEMPORARY: Words("没有回答：这是临时会话。", "Not answered: this is a temporary chat."),
+    Reason.GROUP_CLOSED: Words(
+        "没有回答：这个群没有启用。把它写进 access.groups，或者由主人在群里发 /启用。",
+        "Not answered: that group is not enabled. List it in access.groups, or let the owner send /enable there.",
+    ),
+    Reason.NOT_ADDRESSED: Words("没有回答：这句话不是对它说的。", "Not answered: the message was not meant for it."),
+    Reason.STRANGER: Words(
+        "没有回答：这个账号不在名单里（owner.accounts、access.members）。",
+        "Not answered: that account is on no list (owner.accounts, access.members).",
+    ),
+    Reason.TRIAL_OVER: Words("没有回答：这个账号的试聊条数用完了。", "Not answered: that account has used its trial."),
+    Reason.TOO_LONG: Words("没有回答：超过了这个账号的长度限制。", "Not answered: longer than that account may write."),
+    Reason.QUEUE_FULL: Words("没有回答：这个账号排队的消息太多。", "Not answered: too many messages of it wait."),
+    Reason.TURNS_SPENT: _TODAY,
+    Reason.TOKENS_SPENT: _TODAY,
+    Reason.CEILING: _TODAY,
+}
