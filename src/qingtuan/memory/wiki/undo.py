@@ -89,6 +89,7 @@ class Undo:
             NotThere: no such commit or page.
             PageUnreadable, StorageFailed: as `WikiStore.write`.
         """
+        self._store.read(path)  # the walls stand before git is asked
         full = await self._store.repository.resolve(commit)
         data = await self._store.repository.show(full, path)
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import stat
 from collections.abc import Awaitable, Callable, Iterable, Set
 from pathlib import Path
 
+from qingtuan.clock import Clock
 from qingtuan.errors import StorageFailed
 from qingtuan.memory.wiki.walls import TOPS, is_folder_name, is_page_name
 
-_QUIET = 300
-"""Milliseconds without a change until an editor counts as done."""
+_QUIET = 0.3
+"""Seconds for which a file must not have changed to count as whole."""
 
-_LONGEST = 1200
-"""Milliseconds after which changes are passed on though more keep coming, so that none waits 2 s for its index."""
+_LOOKS = 4
+"""How often that is looked at before the others are passed on; what still changes waits for its next change."""
+
+_STEP, _LONGEST = 100, 500
+"""Milliseconds for which changes are gathered: until none is new for one step, and never longer. Together with the
+looks that is below the 2 s in which an edit is to be found."""
 
 _POLL = 1000
 """Milliseconds between two looks where the system cannot tell of changes."""
@@ -28,12 +34,13 @@ Changed = Callable[[Set[str]], Awaitable[object]]
 class Watch:
     """Watches the folders of pages and calls `changed`, one call at a time, until stopped."""
 
-    def __init__(self, folder: Path, changed: Changed, *, polling: bool = False) -> None:
+    def __init__(self, folder: Path, changed: Changed, clock: Clock, *, polling: bool = False) -> None:
         """`polling` looks once a second instead of being told; used by itself where telling does not work."""
         self.trouble: StorageFailed | None = None
         """Why the last changes could not be passed on; they will be tried again."""
         self._folder = folder
         self._changed = changed
+        self._clock = clock
         self._polling = polling
         self._stop = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -74,7 +81,7 @@ class Watch:
             *tops,
             watch_filter=None,
             debounce=_LONGEST,
-            step=_QUIET,
+            step=_STEP,
             stop_event=self._stop,
             rust_timeout=_AGAIN,
             yield_on_timeout=True,
@@ -82,11 +89,33 @@ class Watch:
             poll_delay_ms=_POLL,
             ignore_permission_denied=True,
         )
-        async for changes in watching:
-            waiting.update(_interesting((Path(path) for _, path in changes), root))
-            await self._pass_on(waiting)
-            if _identities(tops) != identity:
-                return
+        # A task begins when this one waits for the first time: the watch stands then, so nothing falls in between.
+        first_look = asyncio.create_task(self._pass_on(waiting))
+        try:
+            async for changes in watching:
+                await first_look
+                waiting.update(_interesting((Path(path) for _, path in changes), root))
+                restless = await self._restless(waiting)
+                waiting -= restless
+                await self._pass_on(waiting)
+                waiting |= restless
+                if _identities(tops) != identity:
+                    return
+        finally:
+            await first_look
+
+    async def _restless(self, paths: Set[str]) -> set[str]:
+        """Those of `paths` that somebody is still writing to."""
+        restless = set(paths)
+        before = _stamps(self._folder, restless)
+        for _ in range(_LOOKS):
+            if not restless:
+                break
+            await self._clock.sleep(_QUIET)
+            now = _stamps(self._folder, restless)
+            restless = {path for path in restless if now[path] != before[path]}
+            before = now
+        return restless
 
     async def _pass_on(self, waiting: set[str]) -> None:
         if not waiting:
@@ -98,6 +127,20 @@ class Watch:
         else:
             self.trouble = None
             waiting.clear()
+
+
+def _stamps(folder: Path, paths: Iterable[str]) -> dict[str, tuple[int, int, int] | None]:
+    """What changes with every write to a file; None for folders and what is gone."""
+    stamps: dict[str, tuple[int, int, int] | None] = {}
+    for path in paths:
+        try:
+            status = (folder / path).lstat()
+        except OSError:
+            stamps[path] = None
+        else:
+            whole = stat.S_ISDIR(status.st_mode)
+            stamps[path] = None if whole else (status.st_ino, status.st_size, status.st_mtime_ns)
+    return stamps
 
 
 def _identities(folders: Iterable[Path]) -> list[tuple[int, int]]:
