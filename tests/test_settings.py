@@ -22,13 +22,12 @@ from qingtuan.settings.zone import system_zone
 
 FIXED_NAMES = """
 LLM__BASE_URL LLM__API_KEY LLM__MODEL LLM__VISION_MODEL LLM__CODE_MODEL LLM__FLASH_MODEL LLM__FALLBACK_MODEL
-LLM__THINKING EMBEDDING__BASE_URL EMBEDDING__API_KEY EMBEDDING__MODEL SERVER__HOST SERVER__PORT OWNER__ACCOUNTS
-OWNER__PUBLIC_NAME OWNER__PUBLIC_IDS ACCESS__MEMBERS ACCESS__GROUPS CHANNELS__ONEBOT__ACCESS_TOKEN
-CHANNELS__TELEGRAM__TOKEN CHANNELS__TELEGRAM__API_SERVER CHANNELS__WXCLAW__ACCOUNTS MEMORY__POLICY_PRIVATE
+LLM__THINKING EMBEDDING__BASE_URL EMBEDDING__API_KEY EMBEDDING__MODEL OWNER__ACCOUNTS
+OWNER__PUBLIC_NAME OWNER__PUBLIC_IDS ACCESS__MEMBERS ACCESS__GROUPS MEMORY__POLICY_PRIVATE
 MEMORY__POLICY_GROUP MEMORY__INJECTION_CHARS MEMORY__COMPRESSION MEMORY__MAX_STORED MEMORY__KEEP_RECENT MEMORY__BATCH
 MEMORY__MIN_SOURCE MEMORY__MAX_SUMMARIES_IN_CONTEXT MEMORY__MAX_CONTEXT_MESSAGES TIMEZONE LANGUAGE
 """
-"""contracts.md, Settings."""
+"""Of those that people and scripts rely on, the ones that something reads by now."""
 
 
 def settings_of(folder: Path, toml: str = "", dotenv: str = "", **environ: str) -> Settings:
@@ -46,7 +45,7 @@ def complaint(folder: Path, toml: str = "", dotenv: str = "", **environ: str) ->
 def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
     settings = load(tmp_path / "nowhere", {})
     assert settings.model_dump() == Settings().model_dump()
-    assert (settings.server.host, settings.server.port) == ("127.0.0.1", 8080)
+    assert (settings.memory.batch, settings.embedding.model) == (80, "use")
     assert (settings.memory.policy_private, settings.memory.policy_group) == ("auto", "manual")
     assert (settings.limits.guest.private_chars, settings.limits.guest.group_chars) == (150, 300)
     assert settings.access.members == settings.access.groups == ()
@@ -59,14 +58,14 @@ def test_every_fixed_name_exists(name: str) -> None:
 
 
 def test_the_stronger_source_wins_name_by_name(tmp_path: Path) -> None:
-    toml = "[server]\nhost = '0.0.0.0'\nport = 1\n[memory]\nbatch = 7"
-    dotenv = "QINGTUAN_SERVER__PORT=2\nQINGTUAN_MEMORY__MIN_SOURCE=3"
-    settings = settings_of(tmp_path, toml, dotenv, QINGTUAN_SERVER__PORT="3", QINGTUAN_HOME=str(tmp_path))
-    assert (settings.server.host, settings.server.port) == ("0.0.0.0", 3)
+    toml = "[owner]\npublic_name = '阿青'\n[embedded]\nidle_minutes = 1\n[memory]\nbatch = 7"
+    dotenv = "QINGTUAN_EMBEDDED__IDLE_MINUTES=2\nQINGTUAN_MEMORY__MIN_SOURCE=3"
+    settings = settings_of(tmp_path, toml, dotenv, QINGTUAN_EMBEDDED__IDLE_MINUTES="3", QINGTUAN_HOME=str(tmp_path))
+    assert (settings.owner.public_name, settings.embedded.idle_minutes) == ("阿青", 3)
     assert (settings.memory.batch, settings.memory.min_source, settings.memory.keep_recent) == (7, 3, 40)
     shown = {row.name: row.source for row in describe(settings)}
-    assert str(shown["server.host"].words.en) == "server.host in qingtuan.toml"
-    assert shown["server.port"].words.en == "environment variable QINGTUAN_SERVER__PORT"
+    assert str(shown["owner.public_name"].words.en) == "owner.public_name in qingtuan.toml"
+    assert shown["embedded.idle_minutes"].words.en == "environment variable QINGTUAN_EMBEDDED__IDLE_MINUTES"
     assert shown["memory.min_source"].words.zh == ".env 里的 QINGTUAN_MEMORY__MIN_SOURCE"
     assert shown["memory.keep_recent"].place is Place.DEFAULT
 
@@ -81,26 +80,24 @@ def test_variables_hold_lists_as_json_and_words_for_yes(tmp_path: Path) -> None:
         tmp_path,
         QINGTUAN_OWNER__ACCOUNTS='["qq:10001", "tg:42"]',
         QINGTUAN_PERSONA__SPACES='{"group:qq:777": "sprout"}',
-        QINGTUAN_CHANNELS__WXCLAW__ACCOUNTS='[{"account_id": "a", "token": "t-secret"}]',
         QINGTUAN_MEMORY__COMPRESSION="off",
-        QINGTUAN_CHANNELS__BURST_SECONDS="0.5",
+        QINGTUAN_LLM__CHUNK_SECONDS="0.5",
     )
     assert settings.owner.accounts == ("qq:10001", "tg:42")
     assert settings.persona.spaces == {"group:qq:777": "sprout"}
-    assert settings.channels.wxclaw.accounts[0].token.get_secret_value() == "t-secret"
     assert settings.memory.compression is False
-    assert settings.channels.burst_seconds == 0.5
+    assert settings.llm.chunk_seconds == 0.5
 
 
 def test_an_empty_value_is_no_value(tmp_path: Path) -> None:
     settings = settings_of(
         tmp_path,
-        "[llm]\nbase_url = ''\n[server]\nport = 9",
-        QINGTUAN_SERVER__PORT="",
+        "[llm]\nbase_url = ''\n[memory]\nbatch = 9",
+        QINGTUAN_MEMORY__BATCH="",
         QINGTUAN_LLM__API_KEY=" ",
         QINGTUAN_ACCESS__MEMBERS="",
     )
-    assert settings.server.port == 9
+    assert settings.memory.batch == 9
     assert settings.llm.base_url is None
     assert settings.llm.api_key is None
     assert settings.access.members == ()
@@ -117,16 +114,15 @@ def test_an_empty_value_is_no_value(tmp_path: Path) -> None:
         ("[memry]\nbatch = 1", {}, "没有这个设置，是不是 memory？"),
         ("llm = 'x'", {}, "qingtuan.toml 里的 llm：这是一节，写成 [llm]。"),
         ("qqqq = 1", {}, "qingtuan settings 会列出全部"),
-        ("[server]\nport = 'abc'", {}, '要写一个整数，0 到 65535，现在是 "abc"。'),
-        ("[server]\nport = true", {}, "要写一个整数，0 到 65535，现在是 true。"),
-        ("[server]\nport = 70000", {}, "现在是 70000。"),
+        ("[memory]\nbatch = 'abc'", {}, '现在是 "abc"。'),
+        ("[memory]\nbatch = true", {}, "现在是 true。"),
+        ("[memory]\nbatch = 0", {}, "现在是 0。"),
         ("[access]\nmembers = ['qq:1', '阿明']", {}, "第 2 项不对，要写一个列表，例如"),
         ("[access]\nmembers = 'qq:1'", {}, "要写一个列表"),
         ("[memory]\npolicy_group = 'maybe'", {}, '要写"auto" 或 "review" 或 "manual"，现在是 "maybe"。'),
-        ("[schedule]\nmorning = '25:00'", {}, '例如 "07:40"，现在是 "25:00"。'),
         ("[llm]\nbase_url = 'api.example.com'\nmodel = 'm'", {}, 'llm.base_url：要写一段文字，例如 "https://'),
         ("timezone = '../../etc/passwd'", {}, '例如 "Asia/Shanghai"'),
-        ("[server\nport = 1", {}, "qingtuan.toml 第 1 行看不懂。"),
+        ("[memory\nbatch = 1", {}, "qingtuan.toml 第 1 行看不懂。"),
         (
             "",
             {"QINGTUAN_LLM__APIKEY": "sk"},
@@ -144,41 +140,36 @@ def test_a_mistake_is_told_with_where_what_and_what_to_write(
 
 
 def test_all_mistakes_are_told_at_once_in_both_languages(tmp_path: Path) -> None:
-    (tmp_path / "qingtuan.toml").write_text("[server]\nhots = 'x'\nport = 'y'")
+    (tmp_path / "qingtuan.toml").write_text("[memory]\nbatsh = 'x'\nmin_source = 'y'")
     with pytest.raises(SettingsWrong) as caught:
         load(tmp_path, {"QINGTUAN_TIMEZONE": "Asia/Shangai"})
     assert len(caught.value.say("zh").splitlines()) == len(caught.value.say("en").splitlines()) == 3
-    assert "is it server.host?" in caught.value.say("en")
+    assert "is it memory.batch?" in caught.value.say("en")
 
 
 def test_secrets_are_never_shown(tmp_path: Path) -> None:
     secret = "sk-do-not-show"
     settings = settings_of(
         tmp_path,
-        f"[channels.telegram]\nproxy = 'socks5://me:{secret}@127.0.0.1:1'\n[[agents]]\nname = 'a'\n"
-        f"url = 'https://x.example'\napi_key = '{secret}'",
-        f"QINGTUAN_CHANNELS__TELEGRAM__TOKEN={secret}",
+        f"[llm]\nproxy = 'socks5://me:{secret}@127.0.0.1:1'",
+        f"QINGTUAN_EMBEDDING__API_KEY={secret}",
         QINGTUAN_LLM__API_KEY=secret,
         QINGTUAN_LLM__MODEL="m",
-        QINGTUAN_CHANNELS__WXCLAW__ACCOUNTS=f'[{{"account_id": "a", "token": "{secret}"}}]',
     )
     assert secret not in "".join(f"{row.value}{row.default}" for row in describe(settings))
-    assert (
-        "socks5://••••••@127.0.0.1:1" in {row.name: row.value for row in describe(settings)}["channels.telegram.proxy"]
-    )
+    assert "socks5://••••••@127.0.0.1:1" in {row.name: row.value for row in describe(settings)}["llm.proxy"]
     assert secret not in repr(settings)
 
 
 @pytest.mark.parametrize(
     ("toml", "dotenv", "environ"),
     [
-        ("[channels.telegram]\ntoken = ['sk-do-not-show']", "", {}),
+        ("[llm]\napi_key = ['sk-do-not-show']", "", {}),
         ("[llm]\napi_key = {x = 'sk-do-not-show'}", "", {}),
-        ("[channels.wxclaw]\naccounts = [{token = 'sk-do-not-show'}]", "", {}),
         ("sk-do-not-show", "", {}),
         ("", "sk-do-not-show", {}),
         ("", "QINGTUAN_LLM__API_KEY='sk-do-not-show", {}),
-        ("", "", {"QINGTUAN_CHANNELS__WXCLAW__ACCOUNTS": "sk-do-not-show"}),
+        ("", "", {"QINGTUAN_LLM__PRICES": "sk-do-not-show"}),
     ],
 )
 def test_no_complaint_repeats_a_secret(tmp_path: Path, toml: str, dotenv: str, environ: dict[str, str]) -> None:
@@ -287,7 +278,7 @@ def test_files_that_are_no_text_or_no_file_are_told(tmp_path: Path) -> None:
 def test_settings_do_not_change_after_loading() -> None:
     settings = Settings()
     with pytest.raises(ValidationError):
-        settings.server.port = 1
+        settings.memory.batch = 1
     with pytest.raises(ValidationError):
         Settings.of({"llm": {"api_key": SecretStr("x"), "surprise": 1}}, {})
 

@@ -134,7 +134,3 @@ def test_the_sentence_names_the_limit() -> None:
     assert isinstance(refused, Refused)
     assert refused.words is not None
     assert str(GUEST_LIMITS.private_chars) in refused.words.zh
-
-
-def test_guests_have_no_media_reminders_or_watches() -> None:
-    assert (GUEST_LIMITS.media_a_day, GUEST_LIMITS.reminders, GUEST_LIMITS.watches) == (0, 0, 0)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Self
 
 from qingtuan.app.memory import Remembering, remembering
@@ -263,7 +264,13 @@ def _commands(
 
 def _registry(tools: Collected, settings: Settings) -> Registry:
     granted = {name: frozenset({Role(role)}) for name, role in settings.access.tools.items()}
-    return Registry((tool for tool in tools.tools if tool.name not in settings.tools.off), granted)
+    minutes = settings.confirmations.tool_minutes
+    switched_on = [
+        replace(tool, patience=timedelta(minutes=minutes[tool.name])) if tool.name in minutes else tool
+        for tool in tools.tools
+        if tool.name not in settings.tools.off
+    ]
+    return Registry(switched_on, granted)
 
 
 def _access(settings: Settings) -> AccessRules:
@@ -285,7 +292,4 @@ def _limits(wanted: RoleLimits) -> AccessLimits:
         queued=wanted.queued,
         turns_a_day=wanted.turns_a_day,
         tokens_a_day=wanted.tokens_a_day,
-        media_a_day=wanted.media_a_day,
-        reminders=wanted.reminders,
-        watches=wanted.watches,
     )

@@ -56,10 +56,6 @@ class Limits:
     """Messages of one person that may wait at the same time."""
     turns_a_day: int
     tokens_a_day: int
-    media_a_day: int
-    reminders: int
-    """Reminders and watches that may exist at the same time."""
-    watches: int
 
 
 GUEST_LIMITS = Limits(
@@ -70,9 +66,6 @@ GUEST_LIMITS = Limits(
     queued=3,
     turns_a_day=50,
     tokens_a_day=200_000,
-    media_a_day=0,
-    reminders=0,
-    watches=0,
 )
 MEMBER_LIMITS = Limits(
     private_chars=4000,
@@ -82,9 +75,6 @@ MEMBER_LIMITS = Limits(
     queued=3,
     turns_a_day=200,
     tokens_a_day=1_000_000,
-    media_a_day=50,
-    reminders=50,
-    watches=20,
 )
 
 

@@ -165,6 +165,11 @@ class EventSight:
     def __post_init__(self) -> None:
         _check(self._seal)
 
+    @property
+    def everything(self) -> bool:
+        """Whether all of the log may be shown: to the owner, in the owner's private chat."""
+        return self._everything
+
     def sees(self, event: Event, own: Stretch | None = None) -> bool:
         """Whether one event may be shown. `own` reaches from the reader's first to their last own message in
         the event's session, if there is any (see `own_stretches`)."""

@@ -43,11 +43,6 @@ class Access(Section):
     groups: Annotated[
         tuple[Group, ...], Example('["qq:777"]'), Words("可以用的群。", "Groups in which it answers.")
     ] = ()
-    group_writers: Annotated[
-        tuple[Account, ...],
-        Example('["qq:10002"]'),
-        Words("除主人外，能写群记忆的成员。", "Members who may write a group's memory, besides the owner."),
-    ] = ()
     trial: Annotated[
         Count,
         Words("陌生人私聊可以先试几条；0 就是拒绝。", "Messages that a stranger may try in private; 0 refuses them."),
@@ -72,9 +67,6 @@ class RoleLimits(Section):
     queued: Annotated[Positive, Words("最多几条在排队。", "Messages that may wait in the queue.")] = 3
     turns_a_day: Annotated[Count, Words("一天几轮。", "Turns a day.")] = 0
     tokens_a_day: Annotated[Count, Words("一天多少词元。", "Tokens a day.")] = 0
-    media_a_day: Annotated[Count, Words("一天几个图片和文件。", "Pictures and files a day.")] = 0
-    reminders: Annotated[Count, Words("最多几个提醒。", "Reminders, at most.")] = 0
-    watches: Annotated[Count, Words("最多几个订阅。", "Watches, at most.")] = 0
 
 
 class Limits(Section):
@@ -88,9 +80,6 @@ class Limits(Section):
         group_chars=2000,
         turns_a_day=200,
         tokens_a_day=1_000_000,
-        media_a_day=50,
-        reminders=50,
-        watches=20,
     )
 
 
@@ -105,10 +94,8 @@ class Budgets(Section):
 class Confirmations(Section):
     """Questions that wait for a yes."""
 
-    minutes: Annotated[Positive, Words("问了以后等几分钟。", "Minutes that a question waits.")] = 30
     tool_minutes: Annotated[
         dict[str, Positive],
         Example('{"library-seats__reserve_seat" = 10}'),
-        Words("个别工具等几分钟。", "Minutes for single tools."),
+        Words("个别工具的问题等几分钟，平时 30。", "Minutes that questions of single tools wait; 30 as a rule."),
     ] = Field(default_factory=dict)
-    open: Annotated[Positive, Words("一个人最多几个没回答。", "Open questions of one person, at most.")] = 3
