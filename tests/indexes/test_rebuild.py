@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -197,6 +197,23 @@ def test_a_file_that_breaks_while_it_is_open(index: Index, entry: MakeEntry, tmp
     assert [text for text, _ in found(index)] == ["全局的座位规则"]
     assert Difference("user:owner", "0.md", some(entry)[0].id, "missing") in index.verify(some(entry))
     assert index.needs_rebuild
+
+
+@pytest.mark.parametrize(
+    "use", [lambda index: index.catch_up(), lambda index: index.stamps(), lambda index: index.scrub("shared")]
+)
+def test_no_call_stumbles_over_a_damaged_file(
+    open_index: OpenIndex, entry: MakeEntry, tmp_path: Path, use: Callable[[Index], object]
+) -> None:
+    index = open_index(CountingEmbedder())
+    for one in some(entry):
+        index.add(one.scope, [one])
+    index.release()
+    [path] = tmp_path.rglob(file_name("shared"))
+    data = path.read_bytes()
+    path.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
+    use(index)
+    assert len(found(index)) >= 12
 
 
 def test_an_index_of_another_format_is_built_again(open_index: OpenIndex, entry: MakeEntry, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 from qingtuan.clock import Clock
 from qingtuan.errors import Bug, LimitReached
@@ -22,6 +23,7 @@ from qingtuan.indexes.shelf import Shelf
 from qingtuan.indexes.store import Damaged, Model
 from qingtuan.language import Words
 
+_T = TypeVar("_T")
 _Change = Callable[[Shelf], bool]
 
 _EMBED_BATCH = 64
@@ -96,10 +98,7 @@ class Index:
         """
         if query.limit < 1 or not query.text.strip():
             return []
-        try:
-            return self._search(query)
-        except Damaged:
-            return self._search(query)
+        return _twice(lambda: self._search(query))
 
     def _search(self, query: Query) -> list[Hit]:
         if not self._anything(query.allowed):
@@ -111,7 +110,8 @@ class Index:
 
         meaning = Meaning(vector, Model(self._embeddings.name, len(vector))) if vector is not None else None
         if meaning:
-            self._embed(self._shelf, sorted(query.allowed), self._embeddings.batch, _silent)
+            for scope in sorted(query.allowed):
+                self._embed(self._shelf, [scope], self._embeddings.batch, _silent)
         with self._lock, self._shelf.guarded(*query.allowed):
             return search(self._shelf.reading, query, meaning, self._embeddings.weights)
 
@@ -184,6 +184,9 @@ class Index:
 
     def stamps(self) -> dict[tuple[str, str], str]:
         """The stamp of each document by scope and name."""
+        return _twice(self._stamps)
+
+    def _stamps(self) -> dict[tuple[str, str], str]:
         result: dict[tuple[str, str], str] = {}
         with self._lock:
             self._follow()
@@ -199,7 +202,7 @@ class Index:
         with self._lock:
             self._follow()
             shelf, scopes = self._shelf, self._shelf.scopes()
-        return self._embed(shelf, scopes, limit, _silent)
+        return _twice(lambda: self._embed(shelf, scopes, limit, _silent))
 
     @property
     def needs_rebuild(self) -> bool:
@@ -247,7 +250,7 @@ class Index:
             finally:
                 self._generations.clear()
         if urgent:
-            self._embed(fresh, fresh.scopes(), None, tell)
+            _twice(lambda: self._embed(fresh, fresh.scopes(), None, tell))
 
     def _adopt(self, fresh: Shelf) -> None:
         with self._lock:
@@ -301,12 +304,19 @@ class Index:
 
 
 def _apply(shelf: Shelf, scope: str, change: _Change) -> bool:
+    def work() -> bool:
+        with shelf.guarded(scope):
+            return change(shelf)
+
+    return _twice(work)
+
+
+def _twice(work: Callable[[], _T]) -> _T:
+    """Do it, and again from an empty file if a damaged one was thrown away."""
     try:
-        with shelf.guarded(scope):
-            return change(shelf)
+        return work()
     except Damaged:
-        with shelf.guarded(scope):
-            return change(shelf)
+        return work()
 
 
 def _check(scope: str, entries: Iterable[Entry], document: str | None = None) -> None:
