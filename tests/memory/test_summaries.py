@@ -202,6 +202,14 @@ async def test_a_turn_under_way_is_not_cut(talk: Talk) -> None:
     assert talk.raw()[0] == "m1"
 
 
+async def test_questions_beside_the_conversation_are_no_part_of_it(talk: Talk) -> None:
+    talk.add(Kind.MODEL_ANSWERED, None, "", {"text": "[]", "purpose": "extraction"}, Origin.ASSISTANT)
+    talk.chat(0, 4)
+    model = Scripted()
+    assert (await talk.summaries.compress(talk.session, model)).messages == 4
+    assert "[]" not in model.questions[0].user
+
+
 # Failure changes nothing
 
 

@@ -121,10 +121,12 @@ def is_reply(event: Event) -> bool:
 def _cuts(events: Iterable[Event]) -> list[Cut]:
     """Every place at which no turn is under way."""
     places: list[Cut] = []
-    under_way: set[str | None] = set()
+    under_way: set[str] = set()
     messages = 0
     for event in events:
         messages += _messages(event)
+        if event.place.turn is None:
+            continue  # a question beside the conversation, such as one of ours
         if event.kind in _WORK:
             under_way.add(event.place.turn)
         elif event.kind is Kind.TURN_FINISHED:
