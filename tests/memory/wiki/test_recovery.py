@@ -14,8 +14,7 @@ import pytest
 
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
-from qingtuan.memory.wiki.commits import BY_HAND, Commits
-from qingtuan.memory.wiki.disk import Disk
+from qingtuan.memory.wiki.commits import BY_HAND
 from qingtuan.memory.wiki.store import Change
 from qingtuan.storage.files import content_hash
 from tests.fakes.wiki_crash import LATER, LINE, NEW
@@ -214,6 +213,25 @@ class TestOvertaken:
             assert world.is_clean()
 
 
+async def test_a_git_that_refuses_at_the_start_only_delays_commits(tmp_path: Path) -> None:
+    async with next_process(tmp_path) as world:
+        await world.store.recover()
+        await world.write(PAGE, TEXT)
+        await _crash_before_the_file(world, PAGE, f"{TEXT}{LINE}\n")
+        world.edit(OTHER, MINE)
+    lock = tmp_path / "wiki" / ".git" / "index.lock"
+    lock.touch()
+    async with next_process(tmp_path) as world:
+        assert await world.store.recover() == []
+        assert world.on_disk(PAGE) == f"{TEXT}{LINE}\n"
+        assert len(world.store.uncommitted()) == 1
+        lock.unlink()
+        await world.store.settle()
+        assert sorted(world.authors()) == sorted([OURS, OURS, HAND])
+        assert world.is_clean()
+        assert world.ledger_matches_replay()
+
+
 async def test_a_page_that_was_made_deleted_or_moved_in_the_crashed_turn(tmp_path: Path) -> None:
     async with next_process(tmp_path) as world:
         await world.store.recover()
@@ -245,5 +263,3 @@ async def test_bytes_that_were_erased_on_purpose_are_not_waited_for(tmp_path: Pa
         assert world.on_disk(PAGE) is None
         assert world.store.uncommitted() == []
         assert world.events(Kind.PAGE_EDITED) == []
-        assert isinstance(world.store.commits, Commits)
-        assert Disk(world.folder).read(PAGE) is None

@@ -141,6 +141,23 @@ class TestWriting:
             await world.store.write([Change(PAGE, None, b"x" * (MAX_BYTES + 1))], Place(), cause=None, message="")
         assert world.events(Kind.PAGE_INTENDED) == []
 
+    async def test_a_page_named_twice_is_our_mistake(self, world: WikiWorld) -> None:
+        changes = [Change(PAGE, None, b"one"), Change(PAGE, None, b"two")]
+        with pytest.raises(Bug):
+            await world.store.write(changes, Place(), cause=None, message="")
+
+    async def test_a_process_that_only_reads_notices_nothing(self, tmp_path: Path) -> None:
+        first = WikiWorld(tmp_path)
+        await first.store.recover()
+        await first.write(PAGE, TEXT)
+        first.edit(OTHER, "mine\n")
+        reader = WikiWorld(tmp_path)
+        reader.store.survey()
+        assert reader.store.paths(OWNER) == [PAGE, OTHER]
+        assert reader.events(Kind.PAGE_EDITED) == []
+        reader.close()
+        first.close()
+
     async def test_nothing_is_written_or_noticed_before_the_recovery(self, tmp_path: Path) -> None:
         world = WikiWorld(tmp_path)
         with pytest.raises(Bug):

@@ -114,14 +114,16 @@ class Commits:
     async def bytes_of(self, name: str, path: str, *, near: str | None) -> bytes | None:
         """The page whose hash is `name`: from the log, or from the history of `path` around the commit `near`."""
         data = self._part(name)
-        if data is not None:
-            return data
-        places = [f"{near}^:{path}", f"{near}:{path}"] if near else []
-        places += [f"{revision.commit}:{path}" for revision in await self._repository.log(path, limit=500)]
-        for found in await self._repository.contents(places):
-            if found is not None and content_hash(found) == name:
-                return found
-        return None
+        if data is None and near:
+            data = await self._among(name, [f"{near}^:{path}", f"{near}:{path}"])
+        if data is None:
+            revisions = await self._repository.log(path, limit=500)
+            data = await self._among(name, [f"{revision.commit}:{path}" for revision in revisions])
+        return data
+
+    async def _among(self, name: str, places: Sequence[str]) -> bytes | None:
+        found = await self._repository.contents(places)
+        return next((data for data in found if data is not None and content_hash(data) == name), None)
 
     async def _commit(self, files: Mapping[str, bytes | None], message: str, author: Signature, *, again: bool) -> str:
         if again and await self._repository.holds(files):

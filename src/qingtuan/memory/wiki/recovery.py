@@ -6,30 +6,26 @@ from itertools import groupby
 
 from qingtuan.errors import PageUnreadable
 from qingtuan.events.log import Place
-from qingtuan.memory.wiki.commits import Commits, by_turn
+from qingtuan.memory.wiki.commits import Commits
 from qingtuan.memory.wiki.disk import Disk, PageChanged
 from qingtuan.memory.wiki.ledger import Ledger, Write
 from qingtuan.memory.wiki.merging import merge
 
 
-async def finish_writes(disk: Disk, ledger: Ledger, commits: Commits) -> None:
-    """Bring every open write to its end: onto the page if it did not get there, and into a commit.
+async def finish_pages(disk: Disk, ledger: Ledger, commits: Commits) -> list[Write]:
+    """Bring every open write onto its page if it did not get there; the result are those that now only lack a commit.
 
     A page with the hash from before a write was not reached by it: the write is done now. One with the hash from
-    after it only lacks its commit. Any other was changed by hand: the person's bytes stay, and the write counts as
-    done if its lines stand in them, else it stays open, for `page.edited` to mark it as overtaken.
+    after it is done. Any other was changed by hand: the person's bytes stay, and the write counts as done if its
+    lines stand in them.
 
     Raises:
-        StorageFailed: the disk or git refuses; a later start goes on from there.
+        StorageFailed: the disk refuses; a later start goes on from there.
     """
-    reached: set[tuple[str, str]] = set()
-    writes = sorted(ledger.open(), key=lambda write: write.path)
-    for _, group in groupby(writes, key=lambda write: write.path):
-        chain = list(group)
-        done = await _finish_page(chain, disk, commits)
-        reached.update((write.event, write.path) for write in done)
-    for run in by_turn(write for write in ledger.open() if (write.event, write.path) in reached):
-        await commits.of_writes(run, again=True)
+    done: list[Write] = []
+    for _, chain in groupby(sorted(ledger.open(), key=lambda write: write.path), key=lambda write: write.path):
+        done += await _finish_page(list(chain), disk, commits)
+    return [write for write in ledger.open() if write in done]
 
 
 async def _finish_page(chain: list[Write], disk: Disk, commits: Commits) -> list[Write]:

@@ -24,7 +24,7 @@ from qingtuan.memory.wiki.commits import Commits, Edit, by_turn
 from qingtuan.memory.wiki.disk import MAX_BYTES, Disk, PageChanged, Snapshot
 from qingtuan.memory.wiki.ledger import Ledger, Write
 from qingtuan.memory.wiki.listing import Listing, Problem
-from qingtuan.memory.wiki.recovery import finish_writes
+from qingtuan.memory.wiki.recovery import finish_pages
 from qingtuan.memory.wiki.walls import TOPS, scope_of
 from qingtuan.storage.files import content_hash
 from qingtuan.storage.git import Repository
@@ -96,21 +96,30 @@ class WikiStore:
         The result are the writes that a hand edit came before (`overtaken`): apply each again to the page as it is
         now or put it up for review, then `give_up` the old one.
 
+        A git that refuses for now (a lock that stays) only delays commits, but for those of overtaken pages.
+
         Raises:
             SettingsWrong: there is no usable git.
-            StorageFailed: the disk or git refuses.
+            StorageFailed: the disk refuses, or git does where an overtaken page must be committed first.
         """
         async with self._lock:
             await self.repository.prepare()
             for top in TOPS:
                 (self.folder / top).mkdir(exist_ok=True)
             self._listing.scan(clear=True)
-            await finish_writes(self._disk, self.ledger, self.commits)
-            edits = self._edits({write.path for write in self.ledger.open()})
-            if edits:
-                await self.commits.of_edits(edits)
+            done = await finish_pages(self._disk, self.ledger, self.commits)
+            unreached = [write for write in self.ledger.open() if write not in done]
+            self._tried = {write.event for write in done}
+            try:
+                await self._commit(done)
+                if edits := self._edits({write.path for write in unreached}):
+                    await self.commits.of_edits(edits)
+            except StorageFailed:
+                if unreached:  # once others write there, nobody could tell any more that these are not on their pages
+                    raise
             self._ready = True
-        await self.scan()
+        with suppress(StorageFailed):
+            await self.scan()
         return self.overtaken()
 
     def close(self) -> None:
@@ -126,6 +135,10 @@ class WikiStore:
     def hashes(self) -> dict[str, str]:
         """The hash of every readable page as last looked at, by path."""
         return self._listing.hashes()
+
+    def survey(self) -> None:
+        """Look at the whole wiki without noticing anything: for a process that only reads. Raises `StorageFailed`."""
+        self._listing.scan()
 
     def read(self, path: str) -> Snapshot | None:
         """A page as it is on the disk now, or None if there is none.
@@ -217,6 +230,8 @@ class WikiStore:
     def _check(self, changes: Sequence[Change]) -> list[_Page]:
         """The pages that would really change."""
         self._must_be_ready()
+        if len({change.path for change in changes}) < len(changes):
+            raise Bug(Words("同一页在一次写入里出现了两次。", "One write names a page twice."))
         pages = []
         for change in changes:
             if scope_of(change.path) is None:
