@@ -1,0 +1,471 @@
+"""What one more statement changes in what is believed (memory.md, Conflict). Pure: pages in, a decision out.
+
+Same scope, subject and predicate, another value: the new value stands where the old one stood, and the old one
+becomes history with its days. What was *said* later wins, whenever it is written; only what was inferred never
+displaces what somebody said, commanded or wrote. `decide` finds out, `apply` does it to the pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+
+from ulid import ULID
+
+from qingtuan.clock import day_of
+from qingtuan.identity.scopes import Visibility
+from qingtuan.language import Language, Words
+from qingtuan.memory.changes import Added, Annotated, Change, Created, Ended, Numbered, Recorded, Superseded, apply
+from qingtuan.memory.entries import (
+    Entry,
+    Match,
+    Pages,
+    Pair,
+    copied_from_elsewhere,
+    entries,
+    find,
+    held_on,
+    is_current,
+    match_for_forgetting,
+    next_number,
+    pages_of,
+    pairs,
+)
+from qingtuan.memory.likeness import (
+    SELF,
+    canonical_predicate,
+    contains,
+    fold,
+    negated,
+    normalise_subject,
+    normalise_text,
+    normalise_value,
+    parse_aliases,
+    same_subject,
+)
+from qingtuan.memory.topics import Kind, PagePlace, page_for
+from qingtuan.memory.wiki.data_comment import BeliefData, How
+from qingtuan.memory.wiki.edits import NewBelief, numbered
+from qingtuan.memory.wiki.one_line import flat, one_line
+from qingtuan.memory.wiki.page import Page, new_page
+
+__all__ = [
+    "Candidate", "Change", "Decision", "Entry", "Kind", "Match", "Pages", "Pair", "Review", "Same", "Standing", "Write",
+    "apply", "decide", "entries", "event_time", "find", "held_on", "is_current", "match_for_forgetting", "next_number",
+    "pages_of", "pairs", "parse_aliases",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Something that may become a belief of one scope."""
+
+    text: str
+    """The line as a person would read it; may be empty if there is a predicate with a value."""
+    said_at: datetime
+    """When it was said or written, aware; not when it is being remembered."""
+    kind: Kind = "fact"
+    topic: str | None = None
+    """Title of its page, for kinds that have pages by topic."""
+    subject: str = SELF
+    predicate: str | None = None
+    value: str | None = None
+    since: date | None = None
+    """First day it holds, if the person named one; else it holds from the day it was said."""
+    until: date | None = None
+    """Last day it holds, if the person named one."""
+    source: str | None = None
+    """Id of the event in which it was said."""
+    how: How = "explicit"
+    via: str | None = None
+    visibility: Visibility = Visibility.PRIVATE
+    many: bool = False
+    """Whether the predicate holds several values; counts only while nothing is known under it."""
+
+
+def event_time(event: str) -> datetime | None:
+    """The time in the id of an event; None for another kind of id."""
+    try:
+        return ULID.from_str(event.rpartition("_")[2]).datetime
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a decision about one scope rests on."""
+
+    pages: Pages
+    today: date
+    """In the person's zone."""
+    zone: tzinfo
+    page_id: str
+    """Id for a page, should one have to be made."""
+    language: Language = "zh"
+    """Of a page that has to be made."""
+    floor: int = 0
+    """The highest number that the scope ever had, as far as events know (`next_number`)."""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """What `parse_aliases` made of the table of aliases."""
+    default: Visibility = Visibility.PRIVATE
+    """Of a page that has to be made."""
+    unreadable: Collection[str] = ()
+    """Paths of pages that are there and cannot be read."""
+    root: str = ""
+    """What every path here begins with: empty, or the folder of the scope with `/` at its end."""
+    said: Callable[[str], datetime | None] = event_time
+    """When the statement in an event was made: for imported talk earlier than its event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """Nothing to write: this stands there already. It was seen again."""
+
+    path: str
+    number: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Pages have to change. All of it or nothing."""
+
+    changes: tuple[Change, ...]
+    number: int
+    """The entry that says it afterwards."""
+    path: str
+    """Its page."""
+    ended: tuple[int, ...] = ()
+    """Entries that go to history by it."""
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """Every page that changes."""
+        return frozenset(change.path for change in self.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """Code may not decide this: a person has to."""
+
+    reason: Words
+    against: tuple[int, ...] = ()
+    """The entries that stand in its way."""
+
+
+Decision = Same | Write | Review
+
+
+def decide(candidate: Candidate, standing: Standing) -> Decision:
+    """What `candidate` changes in the scope.
+
+    Raises:
+        ValueError: it has neither a text nor a predicate with a value.
+    """
+    candidate = _prepared(candidate, standing)
+    ready, numbering = _with_numbers(candidate, standing)
+    decision = _Case(candidate, ready).decision()
+    if not numbering:
+        return decision
+    if isinstance(decision, Write):
+        return replace(decision, changes=(*numbering, *decision.changes))
+    return _Case(candidate, standing).decision()  # numbers that are not written must not be named
+
+
+def _prepared(candidate: Candidate, standing: Standing) -> Candidate:
+    predicate = canonical_predicate(candidate.predicate, standing.aliases)
+    value = flat(candidate.value) if candidate.value else None
+    subject = normalise_subject(candidate.subject)
+    text = one_line(candidate.text)
+    if not text and predicate and value:
+        about = predicate if subject == SELF else f"{subject}的{predicate}"
+        text = one_line(f"{about}：{value}" if standing.language == "zh" else f"{about}: {value}")
+    if not text:
+        raise ValueError("a candidate needs a text, or a predicate with a value")
+    return replace(candidate, text=text, subject=subject, predicate=predicate, value=value or None)
+
+
+def _with_numbers(candidate: Candidate, standing: Standing) -> tuple[Standing, tuple[Change, ...]]:
+    """The scope with numbers on every page of which an entry without one may be touched, and how it got them."""
+    case = _Case(candidate, standing)
+    bare = {
+        entry.path
+        for entry in (*case.rivals, *filter(None, [case.twin]))
+        if entry.number is None or entry.number in standing.pages[entry.path].copied
+    }
+    pages = dict(standing.pages)
+    changes: list[Change] = []
+    for path in sorted(bare):
+        change = Numbered(path, next_number(pages, standing.floor), copied_from_elsewhere(pages, path))
+        pages[path], _ = numbered(pages[path], change.first, standing.today, since=standing.today, taken=change.taken)
+        changes.append(change)
+    return replace(standing, pages=pages), tuple(changes)
+
+
+class _Case:
+    """One candidate before one scope."""
+
+    def __init__(self, candidate: Candidate, standing: Standing) -> None:
+        self._candidate = candidate
+        self._standing = standing
+        self._said_on = day_of(candidate.said_at, standing.zone)
+        self._start = candidate.since or self._said_on
+        found = entries(standing.pages)
+        family = [entry for entry in found if candidate.predicate and self._same_predicate(entry)]
+        self._family = family
+        self._many = any(entry.data.many for entry in family) if family else candidate.many
+        self._past = [entry for entry in found if not entry.belief.current]
+        standing_now = [entry for entry in found if entry.belief.current]
+        self.twin = next((e for e in standing_now if not self._expired(e) and self._says_it(e)), None)
+        """The entry that says the same."""
+        self.rivals = [] if self._many else [e for e in family if e.belief.current and e is not self.twin]
+        """The entries under 当前 that it contradicts."""
+
+    def decision(self) -> Decision:
+        candidate, today = self._candidate, self._standing.today
+        if self.twin:
+            return self._again(self.twin)
+        if self._overtaken() or (candidate.until and candidate.until < today):
+            return self._into_history()
+        guarded = self._guarded()
+        if guarded:
+            return guarded
+        if self._start > today:
+            return self._planned()
+        if self.rivals:
+            return self._supersede()
+        return self._add(self._home())
+
+    # What is the same, and what came when
+
+    def _same_predicate(self, entry: Entry) -> bool:
+        candidate, data = self._candidate, entry.data
+        predicate = canonical_predicate(data.predicate, self._standing.aliases)
+        if not predicate or not candidate.predicate or fold(predicate) != fold(candidate.predicate):
+            return False
+        return same_subject(data.subject, candidate.subject)
+
+    def _says_it(self, entry: Entry) -> bool:
+        """Whether an entry says what the candidate says: the same value, the same sentence, or the same message."""
+        candidate, data = self._candidate, entry.data
+        if data.subject and not same_subject(data.subject, candidate.subject):
+            return False
+        said, stated = normalise_text(candidate.text), normalise_text(entry.belief.statement)
+        if said == stated:
+            return True
+        mine = normalise_value(candidate.value) if candidate.value else ""
+        related = self._same_predicate(entry)
+        if related and mine:
+            if data.value is not None and normalise_value(data.value) == mine:
+                return True
+            if data.value is None and self._about_the_same(stated, mine):
+                return True
+        if candidate.source is None or candidate.source != data.source:
+            return False
+        if self._many if related else candidate.predicate and data.predicate:
+            return False  # one message may well tell several things
+        theirs, ours = normalise_value(data.value) if data.value else stated, mine or said
+        return self._about_the_same(stated, ours) or (contains(ours, theirs) and negated(theirs) == negated(ours))
+
+    def _about_the_same(self, stated: str, value: str) -> bool:
+        """Whether a sentence holds a value and says no neither more nor less than the candidate does."""
+        return contains(stated, value) and negated(stated) == negated(self._candidate.text)
+
+    def _expired(self, entry: Entry) -> bool:
+        return entry.data.until is not None and entry.data.until < self._standing.today
+
+    def _ahead(self, entry: Entry) -> bool:
+        return entry.data.since is not None and entry.data.since > self._standing.today
+
+    def _said(self, entry: Entry) -> datetime:
+        """When an entry was said: by its event, else by its first day, else by the day of its page."""
+        said = self._standing.said(entry.data.source) if entry.data.source else None
+        day = entry.data.since or self._standing.pages[entry.path].updated
+        return said or (self._morning(min(day, self._standing.today)) if day else datetime.min.replace(tzinfo=UTC))
+
+    def _ended(self, entry: Entry) -> datetime | None:
+        """When an entry of history was ended: by the event that did it, else by its last day."""
+        ended = self._standing.said(entry.data.ended_by) if entry.data.ended_by else None
+        return ended or (self._morning(entry.data.until) if entry.data.until else None)
+
+    def _morning(self, day: date) -> datetime:
+        return datetime.combine(day, time(), self._standing.zone)
+
+    def _overtaken(self) -> bool:
+        """Whether something later is known: a newer value, or that it was taken back since."""
+        said_at = self._candidate.said_at
+        if any(self._said(entry) > said_at for entry in self.rivals):
+            return True
+        return any((ended := self._ended(entry)) is not None and ended > said_at for entry in self._told_before())
+
+    def _told_before(self) -> list[Entry]:
+        """Entries of history that say something about the same question, as far as it has one answer at a time."""
+        single = self._candidate.predicate and not self._many
+        return [e for e in self._past if (single and e in self._family) or self._says_it(e)]
+
+    def _guarded(self) -> Review | None:
+        """What was inferred does not displace what was said, commanded or written."""
+        firm = [entry for entry in self.rivals if entry.data.how != "inferred" and not self._expired(entry)]
+        if self._candidate.how != "inferred" or not firm:
+            return None
+        words = Words(
+            "这是从聊天里推测的，和已经明确记下的不一样。",
+            "This was only inferred, and it differs from what was said or written down.",
+        )
+        return Review(words, tuple(entry.number for entry in firm if entry.number is not None))
+
+    # What follows
+
+    def _again(self, twin: Entry) -> Decision:
+        """It stands there. Days that the person now names, or a predicate that it lacked, are added to it."""
+        candidate, data = self._candidate, twin.data
+        same = Same(twin.path, twin.number)
+        if candidate.how == "inferred" or self._said(twin) > candidate.said_at or twin.number is None:
+            return same
+        if candidate.until and candidate.until < self._standing.today:
+            ended = Ended(twin.path, twin.number, candidate.until, by=candidate.source)
+            return Write((*_brought_home(twin), ended), twin.number, twin.path, (twin.number,))
+        better = data
+        if candidate.until and candidate.until != data.until:
+            better = replace(better, until=candidate.until)
+        if self._ahead(twin) and self._start < (data.since or self._start):
+            better = replace(better, since=self._start)
+        if candidate.predicate and not data.predicate:
+            value, subject = candidate.value, candidate.subject
+            better = replace(better, subject=subject, predicate=candidate.predicate, value=value, many=self._many)
+        if better == data:
+            return same
+        rivals = self.rivals if better.since is None or better.since <= self._standing.today else []
+        rivals = [rival for rival in rivals if self._said(rival) <= candidate.said_at]
+        changes = (Annotated(twin.path, twin.number, better), *self._endings(rivals))
+        return Write(changes, twin.number, twin.path, _numbers(rivals))
+
+    def _into_history(self) -> Decision:
+        """Something later is known, or the person speaks of what is over: it is kept as history."""
+        candidate = self._candidate
+        over = candidate.until is not None and candidate.until < self._standing.today
+        until = candidate.until if candidate.until and over else self._until_then()
+        since = candidate.since or (self._said_on if self._said_on <= until else None)
+        for entry in self._past:
+            interval = (entry.data.since or date.min) <= (since or until) <= (entry.data.until or date.max)
+            if interval and self._says_it(entry):
+                return Same(entry.path, entry.number)
+        new = self._new(since=since, until=until)
+        place, making = self._page(self._home())
+        if isinstance(place, Review):
+            return place
+        return Write((*making, Recorded(place, new, until)), new.number, place)
+
+    def _until_then(self) -> date:
+        """The day on which something later began, or on which this was taken back."""
+        about = [*self.rivals, *self._told_before()]
+        later = [entry for entry in about if self._said(entry) > self._candidate.said_at]
+        begun = [entry.data.since for entry in later if entry.data.since and entry.data.since >= self._start]
+        over = [entry.data.until for entry in about if entry.data.until and entry.data.until >= self._start]
+        return min([*begun, *over], default=max(self._start, self._standing.today))
+
+    def _planned(self) -> Decision:
+        """It begins on a day to come: until then what stands goes on; what was to begin later still is off."""
+        eve = self._start - timedelta(days=1)
+        plans = [rival for rival in self.rivals if rival.data.since and rival.data.since >= self._start]
+        changes: list[Change] = []
+        for rival in self.rivals:
+            open_end = rival.data.until is None or rival.data.until > eve
+            if rival not in plans and rival.number is not None and open_end:
+                changes.append(Annotated(rival.path, rival.number, replace(rival.data, until=eve)))
+        decision = self._add(self._home())
+        if isinstance(decision, Write):
+            before = (*changes, *self._endings(plans))
+            return replace(decision, changes=(*before, *decision.changes), ended=_numbers(plans))
+        return decision
+
+    def _supersede(self) -> Decision:
+        place = max(
+            self.rivals, key=lambda rival: (not self._expired(rival), not self._ahead(rival), self._said(rival))
+        )
+        others = [rival for rival in self.rivals if rival is not place]
+        assert place.number is not None
+        new = self._new(since=self._start, until=self._candidate.until, pinned=place.data.pinned)
+        change = Superseded(place.path, place.number, new, self._last_day(place))
+        changes = (*_brought_home(place), change, *self._endings(others))
+        return Write(changes, new.number, place.path, _numbers([place, *others]))
+
+    def _add(self, home: str | None) -> Decision:
+        place, making = self._page(home)
+        if isinstance(place, Review):
+            return place
+        new = self._new(since=self._start, until=self._candidate.until)
+        return Write((*making, Added(place, new)), new.number, place)
+
+    # The parts of it
+
+    def _new(self, *, since: date | None, until: date | None, pinned: bool = False) -> NewBelief:
+        candidate = self._candidate
+        data = BeliefData(
+            subject=candidate.subject,
+            predicate=candidate.predicate,
+            value=candidate.value,
+            since=since,
+            until=until,
+            source=candidate.source,
+            how=candidate.how,
+            via=candidate.via,
+            visibility=candidate.visibility,
+            pinned=pinned,
+            many=self._many and candidate.predicate is not None,
+        )
+        return NewBelief(next_number(self._standing.pages, self._standing.floor), candidate.text, data)
+
+    def _last_day(self, old: Entry) -> date:
+        """The last day of an entry that the candidate displaces: when that begins, or when it was said, or its own."""
+        since, until = old.data.since, old.data.until
+        if until is not None and until < self._start:
+            return until
+        return self._start if since is None or since <= self._start else self._said_on
+
+    def _endings(self, old: list[Entry]) -> list[Change]:
+        source = self._candidate.source
+        return [
+            change
+            for entry in old
+            if entry.number is not None
+            for change in (
+                *_brought_home(entry),
+                Ended(entry.path, entry.number, self._last_day(entry), by=source),
+            )
+        ]
+
+    def _home(self) -> str | None:
+        """The page where its family stands, if it has one."""
+        here = [entry for entry in self._family if entry.belief.current] or self._family or self._told_before()
+        return here[-1].path if here else None
+
+    def _page(self, home: str | None) -> tuple[str | Review, tuple[Change, ...]]:
+        """The page to write on, and how it comes to be; or why it cannot be written."""
+        if home is not None:
+            return home, ()
+        standing, candidate = self._standing, self._candidate
+        pages = {path.removeprefix(standing.root): page for path, page in standing.pages.items()}
+        taken = [path.removeprefix(standing.root) for path in standing.unreadable]
+        place = page_for(pages, candidate.kind, candidate.topic, standing.language, taken)
+        path = standing.root + place.path
+        if place.path in pages:
+            return path, ()
+        if place.path in taken:
+            return Review(Words("要写的那一页读不了。", "The page that it belongs on cannot be read.")), ()
+        return path, (Created(path, self._blank(place)),)
+
+    def _blank(self, place: PagePlace) -> Page:
+        standing = self._standing
+        return new_page(standing.page_id, place.type, place.title, standing.language, standing.default, standing.today)
+
+
+def _brought_home(entry: Entry) -> tuple[Change, ...]:
+    """An entry whose data stayed behind on another page gets it on its own, before it is changed."""
+    if not entry.lent or entry.number is None:
+        return ()
+    return (Annotated(entry.path, entry.number, entry.data),)
+
+
+def _numbers(old: list[Entry]) -> tuple[int, ...]:
+    return tuple(entry.number for entry in old if entry.number is not None)

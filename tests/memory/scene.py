@@ -1,0 +1,83 @@
+"""The wiki of one person, as statements change it over the days."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from qingtuan.language import Language
+from qingtuan.memory.beliefs import (
+    Candidate,
+    Decision,
+    Standing,
+    Write,
+    apply,
+    decide,
+    entries,
+    event_time,
+)
+from qingtuan.memory.wiki.page import Page, parse
+
+SHANGHAI = ZoneInfo("Asia/Shanghai")
+JUNE_20 = datetime(2026, 6, 20, 9, tzinfo=SHANGHAI)
+SECOND_FLOOR = Candidate("优先二楼安静区", JUNE_20, "preference", "图书馆", predicate="座位偏好", value="二楼安静区")
+THIRD_FLOOR = replace(SECOND_FLOOR, text="偏好三楼靠窗", value="三楼靠窗")
+
+
+@dataclass
+class Wiki:
+    """The pages of one person, as statements change them."""
+
+    pages: dict[str, Page] = field(default_factory=dict)
+    language: Language = "zh"
+    zone: ZoneInfo = SHANGHAI
+    floor: int = 0
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    unreadable: tuple[str, ...] = ()
+    times: dict[str, datetime] = field(default_factory=dict)
+
+    def standing(self, now: datetime) -> Standing:
+        return Standing(
+            self.pages,
+            now.astimezone(self.zone).date(),
+            self.zone,
+            "01K0000000000000000000000A",
+            self.language,
+            self.floor,
+            self.aliases,
+            unreadable=self.unreadable,
+            said=lambda event: self.times.get(event) or event_time(event),
+        )
+
+    def decide(self, candidate: Candidate, now: datetime | None = None) -> Decision:
+        return decide(candidate, self.standing(now or candidate.said_at))
+
+    def hear(self, candidate: Candidate, now: datetime | None = None, **changes: Any) -> Decision:
+        """Decide on a statement and, if it is to be written, write it."""
+        candidate = replace(candidate, **changes)
+        now = now or candidate.said_at
+        if candidate.source is None:
+            candidate = replace(candidate, source=f"evt_{len(self.times)}")
+        self.times.setdefault(candidate.source or "", candidate.said_at)
+        decision = self.decide(candidate, now)
+        if isinstance(decision, Write):
+            changed = apply(self.pages, decision.changes, now.astimezone(self.zone).date())
+            assert set(changed) == decision.paths
+            self.pages.update(changed)
+        return decision
+
+    def put(self, path: str, text: str) -> None:
+        self.pages[path] = parse(text.encode())
+
+    def current(self) -> list[str]:
+        return [entry.belief.text for entry in entries(self.pages) if entry.belief.current]
+
+    def past(self) -> list[str]:
+        return [entry.belief.text for entry in entries(self.pages) if not entry.belief.current]
+
+
+def days(count: float) -> timedelta:
+    return timedelta(days=count)
