@@ -281,6 +281,8 @@ def _print(result: dict[str, Any]) -> None:
                 )
     for model, times in result.get("times", {}).items():
         print(f"{model:8} " + "  ".join(f"{name}: {value}" for name, value in times.items()))
+    if "times" in result:
+        print("targets: query p95 15 ms, 0.5 s per 1,000 pages")
     for skipped in result["skipped"]:
         print(f"SKIPPED {skipped}", file=sys.stderr)
 

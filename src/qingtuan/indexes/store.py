@@ -235,8 +235,8 @@ class ScopeFile:
         """Whether there is an entry with one of `labels`, None standing for all."""
         if labels is None:
             return bool(self._value("SELECT EXISTS (SELECT 1 FROM entries)"))
-        present = self._connection.execute("SELECT DISTINCT label FROM entries")
-        return any(label in labels for (label,) in present)
+        sql = "SELECT EXISTS (SELECT 1 FROM entries WHERE label IN (SELECT value FROM json_each(?)))"
+        return bool(self._value(sql, json.dumps(sorted(labels))))
 
     def holding(self, term: str) -> list[int]:
         """The `seq` of each entry that holds a term of `terms`, ascending."""
