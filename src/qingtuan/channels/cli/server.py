@@ -50,16 +50,18 @@ class Server:
             client.cancel()
         await asyncio.gather(*self._clients, return_exceptions=True)
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        client = asyncio.current_task()
-        assert client is not None
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # A task of our own: asyncio reports a cancelled one of its own as an error.
+        client = asyncio.create_task(self._attend_to(reader, writer))
         self._clients.add(client)
+        client.add_done_callback(self._clients.discard)
+
+    async def _attend_to(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await self._serve(reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
             pass  # gone before it was answered
         finally:
-            self._clients.discard(client)
             writer.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,0 +1,28 @@
+"""Commands of the registry from the command line: said like any message, by whoever they are for."""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import aclosing
+
+from qingtuan.channels.cli.link import Disconnected, Link, Saying, Speaker
+from qingtuan.channels.outcome import Done
+from qingtuan.cli.door import entered
+from qingtuan.cli.running import EXITS
+from qingtuan.cli.shell import Shell
+
+
+async def command(shell: Shell, speaker: Speaker, text: str) -> int:
+    """Say a command and print its answer; the exit status. What went wrong goes to standard error."""
+    async with entered(shell, f"qingtuan {text.split()[0].lstrip('/')}") as door:
+        done = await _done(door.link, Saying(speaker, text, uuid.uuid4().hex))
+    (shell.out if done.status == "answered" else shell.note)(done.reply or done.error or "")
+    return EXITS[done.status]
+
+
+async def _done(link: Link, saying: Saying) -> Done:
+    async with aclosing(link.say(saying)) as pieces:
+        async for piece in pieces:
+            if isinstance(piece, Done):
+                return piece
+    raise Disconnected

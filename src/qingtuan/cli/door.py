@@ -1,0 +1,90 @@
+"""The way to a running instance: this process becomes it, or speaks through the one that owns the data folder."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from qingtuan.app import App
+from qingtuan.channels.cli.client import SocketLink
+from qingtuan.channels.cli.link import Link, LocalLink
+from qingtuan.channels.cli.server import Server
+from qingtuan.cli.jobs import jobs_of
+from qingtuan.cli.shell import Shell
+from qingtuan.errors import StorageFailed
+from qingtuan.home import HomeLock
+
+_WAIT_SECONDS = 10.0
+"""How long a folder that somebody holds without a socket is waited for (contracts.md, Data folder)."""
+_POLL_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """An instance to speak with."""
+
+    link: Link
+    app: App | None
+    """The instance, if it runs in this process."""
+
+
+async def _nothing() -> None:
+    """No preparations."""
+
+
+@asynccontextmanager
+async def entered(
+    shell: Shell, command: str, *, serve: bool = False, first: Callable[[], Awaitable[None]] = _nothing
+) -> AsyncIterator[Door]:
+    """An instance, for as long as the block lasts.
+
+    `command` is what others are told who holds the folder. With `serve` the instance stays: others may speak through
+    this process, and hand edits are noticed. `first` is done before an instance is made here, not when one runs.
+
+    Raises:
+        HomeInUse: another process holds the folder, and cannot be spoken to.
+        SettingsWrong, StorageFailed: as `App.open`.
+    """
+    shell.home.prepare()
+    remote = await _remote(shell, command)
+    if remote is not None:
+        yield Door(remote, None)
+        return
+    await first()
+    app = await App.open(shell.home, shell.settings, clock=shell.clock, command=command, watch=serve)
+    try:
+        link = LocalLink(app, jobs_of(app))
+        server = Server(link, shell.home)
+        try:
+            if serve:
+                await server.start()
+            yield Door(link, app)
+        finally:
+            await server.close()
+            await link.close()
+    finally:
+        await app.close()
+
+
+async def _remote(shell: Shell, command: str) -> SocketLink | None:
+    """A line to the instance that runs already, None if the folder is free."""
+    deadline = shell.clock.monotonic() + _WAIT_SECONDS
+    lock = HomeLock(shell.home)
+    while not lock.take(command):
+        link = _line(shell)
+        if link is not None and await link.reachable():
+            return link
+        if shell.clock.monotonic() >= deadline:
+            await lock.acquire(command, shell.clock, wait=0)  # says who holds it
+            break
+        await shell.clock.sleep(_POLL_SECONDS)
+    lock.release()
+    return None
+
+
+def _line(shell: Shell) -> SocketLink | None:
+    try:
+        return SocketLink(shell.home.socket_address())
+    except StorageFailed:
+        return None  # nobody can listen there

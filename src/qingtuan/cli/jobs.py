@@ -1,0 +1,96 @@
+"""Work of a running instance that is no message: what commands ask for, wherever the instance runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from datetime import date, datetime, time
+from functools import partial
+from typing import Any
+
+from qingtuan.app import App
+from qingtuan.channels.cli.link import Job, Report, Result
+from qingtuan.errors import UsageWrong
+from qingtuan.events.log import Place
+from qingtuan.identity.accounts import OWNER
+from qingtuan.indexes.base import Entry
+from qingtuan.language import Words
+from qingtuan.memory.wiki.undo import Undo
+from qingtuan.messages import Space
+
+_Reports = AsyncGenerator[Report | Result, None]
+_BREATH = 200
+"""Entries that are read before other work gets its turn."""
+
+
+def jobs_of(app: App) -> Mapping[str, Job]:
+    """The jobs by name."""
+    return {
+        "index.rebuild": partial(_rebuild, app),
+        "index.verify": partial(_verify, app),
+        "memory.preview": partial(_preview, app),
+        "wiki.rollback": partial(_rollback, app),
+    }
+
+
+async def _rebuild(app: App, _: Mapping[str, Any]) -> _Reports:
+    parts, loop = app.remembering, asyncio.get_running_loop()
+    reports: asyncio.Queue[Report | None] = asyncio.Queue()
+    await parts.memory.edited()
+    stamps = dict(parts.library.stamps())
+    entries = await _entries(app)
+
+    def tell(what: str, done: int) -> None:
+        loop.call_soon_threadsafe(reports.put_nowait, Report(what, done, len(entries)))
+
+    building = asyncio.create_task(
+        asyncio.to_thread(parts.beliefs.rebuild, entries, stamps=stamps, progress=tell), name="rebuild"
+    )
+    building.add_done_callback(lambda _: reports.put_nowait(None))
+    while (report := await reports.get()) is not None:
+        yield report
+    await building
+    parts.library.catch_up()  # what was written between reading and building
+    yield Result({"entries": len(entries)})
+
+
+async def _verify(app: App, _: Mapping[str, Any]) -> _Reports:
+    await app.remembering.memory.edited()
+    found = await asyncio.to_thread(app.remembering.beliefs.verify, await _entries(app))
+    yield Result(
+        [{"scope": one.scope, "document": one.document, "entry": one.entry_id, "kind": one.kind} for one in found]
+    )
+
+
+async def _entries(app: App) -> list[Entry]:
+    """Everything that the index should hold. Read in the loop's thread, which owns the database."""
+    entries: list[Entry] = []
+    for entry in app.remembering.library.entries():
+        entries.append(entry)
+        if len(entries) % _BREATH == 0:
+            await app.clock.sleep(0)
+    return entries
+
+
+async def _preview(app: App, arguments: Mapping[str, Any]) -> _Reports:
+    reader = app.kit.people.reader(arguments["account"], Space.parse(arguments["space"]))
+    injection = await app.remembering.recall.injection(reader, arguments["message"])
+    yield Result({"text": injection.text, "entries": len(injection.entries), "left_out": injection.left_out})
+
+
+async def _rollback(app: App, arguments: Mapping[str, Any]) -> _Reports:
+    """One page to a commit, one write (or turn, or event) undone, or everything back to the end of a day."""
+    undo, place = Undo(app.remembering.store), Place(person=OWNER)
+    match arguments:
+        case {"page": str(page), "to": str(commit)}:
+            written = await undo.page_to(page, commit, place, cause=None)
+        case {"write": str(write)}:
+            written = await undo.undo(write, place, cause=None)
+        case {"day": str(day)}:
+            moment = datetime.combine(date.fromisoformat(day), time.max, app.settings.zone)
+            written = await undo.all_to(moment, place, cause=None)
+        case _:
+            raise UsageWrong(Words("看不懂要回退什么。", "It is not clear what is to be rolled back."))
+    paths = written.paths if written else ()
+    app.remembering.library.follow(paths)
+    yield Result(list(paths))
