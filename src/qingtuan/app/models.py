@@ -52,7 +52,7 @@ def models_for(settings: Settings, clock: Clock, call_id: Callable[[], str]) -> 
     """
     chance = random.Random()  # noqa: S311 (jitter of retries)
     if settings.llm.base_url is not None:
-        return Answering(Models.of_endpoint(_config(settings), clock, chance, call_id), embedded=False)
+        return Answering(Models.of_endpoint(model_config(settings), clock, chance, call_id), embedded=False)
     model, name = _embedded(settings, clock)
     lineup = Lineup(name, lambda _: _EMBEDDED)
     return Answering(Models(model, lineup, Persistent(clock, chance, Patience())), embedded=True)
@@ -79,7 +79,12 @@ def secret(value: SecretStr | None) -> str:
     return value.get_secret_value() if value else ""
 
 
-def _config(settings: Settings) -> ModelConfig:
+def model_config(settings: Settings) -> ModelConfig:
+    """The endpoint and its models, where one is set.
+
+    Raises:
+        SettingsWrong: an address or key that cannot be used.
+    """
     llm = settings.llm
     prices = {
         name: Price(
