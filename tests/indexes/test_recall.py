@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,12 +10,17 @@ from bench import recall
 from qingtuan.indexes.embedding import UseEmbedder, use_one_thread
 
 
+class Loaded(UseEmbedder):
+    """Stays loaded from one task to the next."""
+
+    def release(self) -> None:
+        """Nothing: loading takes a second."""
+
+
 @pytest.fixture(scope="module")
-def use() -> Iterator[UseEmbedder]:
+def use() -> UseEmbedder:
     use_one_thread()
-    embedder = UseEmbedder()
-    yield embedder
-    embedder.release()
+    return Loaded()
 
 
 def test_dialogues_recall_what_they_call_for(shared: Path, use: UseEmbedder) -> None:
