@@ -197,4 +197,5 @@ def test_one_value_at_a_time_and_nothing_is_ever_lost(said: list[Candidate], by_
             entry = find(wiki.pages, decision.number)
             assert entry
             assert entry.path == decision.path
-            assert not isinstance(wiki.decide(candidate, now), Review)
+            again = wiki.decide(replace(candidate, source=f"evt_{len(wiki.times) - 1}"), now)
+            assert isinstance(again, Same)

@@ -32,23 +32,13 @@ from qingtuan.memory.entries import (
     pages_of,
     pairs,
 )
-from qingtuan.memory.likeness import (
-    SELF,
-    canonical_predicate,
-    contains,
-    fold,
-    negated,
-    normalise_subject,
-    normalise_text,
-    normalise_value,
-    parse_aliases,
-    same_subject,
-)
+from qingtuan.memory.likeness import SELF, canonical_predicate, normalise_subject, parse_aliases
 from qingtuan.memory.topics import Kind, PagePlace, page_for
 from qingtuan.memory.wiki.data_comment import BeliefData, How
 from qingtuan.memory.wiki.edits import NewBelief, numbered
 from qingtuan.memory.wiki.one_line import flat, one_line
 from qingtuan.memory.wiki.page import Page, new_page
+from qingtuan.memory.wording import Wording
 
 __all__ = [
     "Candidate", "Change", "Decision", "Entry", "Kind", "Match", "Pages", "Pair", "Review", "Same", "Standing", "Write",
@@ -163,13 +153,14 @@ def decide(candidate: Candidate, standing: Standing) -> Decision:
         ValueError: it has neither a text nor a predicate with a value.
     """
     candidate = _prepared(candidate, standing)
-    ready, numbering = _with_numbers(candidate, standing)
-    decision = _Case(candidate, ready).decision()
+    case = _Case(candidate, standing)
+    ready, numbering = _with_numbers(standing, case)
     if not numbering:
-        return decision
+        return case.decision()
+    decision = _Case(candidate, ready).decision()
     if isinstance(decision, Write):
         return replace(decision, changes=(*numbering, *decision.changes))
-    return _Case(candidate, standing).decision()  # numbers that are not written must not be named
+    return case.decision()  # numbers that are not written must not be named
 
 
 def _prepared(candidate: Candidate, standing: Standing) -> Candidate:
@@ -182,12 +173,14 @@ def _prepared(candidate: Candidate, standing: Standing) -> Candidate:
         text = one_line(f"{about}：{value}" if standing.language == "zh" else f"{about}: {value}")
     if not text:
         raise ValueError("a candidate needs a text, or a predicate with a value")
-    return replace(candidate, text=text, subject=subject, predicate=predicate, value=value or None)
+    since, until = candidate.since, candidate.until
+    if since and until and since > until:
+        since = None  # days that contradict each other: the end is the safer one
+    return replace(candidate, text=text, subject=subject, predicate=predicate, value=value or None, since=since)
 
 
-def _with_numbers(candidate: Candidate, standing: Standing) -> tuple[Standing, tuple[Change, ...]]:
+def _with_numbers(standing: Standing, case: _Case) -> tuple[Standing, tuple[Change, ...]]:
     """The scope with numbers on every page of which an entry without one may be touched, and how it got them."""
-    case = _Case(candidate, standing)
     bare = {
         entry.path
         for entry in (*case.rivals, *filter(None, [case.twin]))
@@ -210,15 +203,18 @@ class _Case:
         self._standing = standing
         self._said_on = day_of(candidate.said_at, standing.zone)
         self._start = candidate.since or self._said_on
+        self._wording = Wording(
+            candidate.text, candidate.subject, candidate.predicate, candidate.value, standing.aliases
+        )
         found = entries(standing.pages)
-        family = [entry for entry in found if candidate.predicate and self._same_predicate(entry)]
-        self._family = family
-        self._many = any(entry.data.many for entry in family) if family else candidate.many
+        self._family = [entry for entry in found if self._wording.same_question(entry.data)]
+        """The entries, current and past, that answer the same question."""
+        self._many = any(entry.data.many for entry in self._family) if self._family else candidate.many
         self._past = [entry for entry in found if not entry.belief.current]
-        standing_now = [entry for entry in found if entry.belief.current]
-        self.twin = next((e for e in standing_now if not self._expired(e) and self._says_it(e)), None)
-        """The entry that says the same."""
-        self.rivals = [] if self._many else [e for e in family if e.belief.current and e is not self.twin]
+        self.twin = next(filter(self._twin, found), None)
+        """The entry under 当前 that says the same."""
+        rivals = [entry for entry in self._family if entry.belief.current and entry is not self.twin]
+        self.rivals = [] if self._many else rivals
         """The entries under 当前 that it contradicts."""
 
     def decision(self) -> Decision:
@@ -238,38 +234,13 @@ class _Case:
 
     # What is the same, and what came when
 
-    def _same_predicate(self, entry: Entry) -> bool:
-        candidate, data = self._candidate, entry.data
-        predicate = canonical_predicate(data.predicate, self._standing.aliases)
-        if not predicate or not candidate.predicate or fold(predicate) != fold(candidate.predicate):
-            return False
-        return same_subject(data.subject, candidate.subject)
-
     def _says_it(self, entry: Entry) -> bool:
-        """Whether an entry says what the candidate says: the same value, the same sentence, or the same message."""
-        candidate, data = self._candidate, entry.data
-        if data.subject and not same_subject(data.subject, candidate.subject):
-            return False
-        said, stated = normalise_text(candidate.text), normalise_text(entry.belief.statement)
-        if said == stated:
-            return True
-        mine = normalise_value(candidate.value) if candidate.value else ""
-        related = self._same_predicate(entry)
-        if related and mine:
-            if data.value is not None and normalise_value(data.value) == mine:
-                return True
-            if data.value is None and self._about_the_same(stated, mine):
-                return True
-        if candidate.source is None or candidate.source != data.source:
-            return False
-        if self._many if related else candidate.predicate and data.predicate:
-            return False  # one message may well tell several things
-        theirs, ours = normalise_value(data.value) if data.value else stated, mine or said
-        return self._about_the_same(stated, ours) or (contains(ours, theirs) and negated(theirs) == negated(ours))
+        source = self._candidate.source
+        same_message = source is not None and source == entry.data.source
+        return self._wording.said_by(entry.belief, same_message=same_message, many=self._many)
 
-    def _about_the_same(self, stated: str, value: str) -> bool:
-        """Whether a sentence holds a value and says no neither more nor less than the candidate does."""
-        return contains(stated, value) and negated(stated) == negated(self._candidate.text)
+    def _twin(self, entry: Entry) -> bool:
+        return entry.belief.current and not self._expired(entry) and self._says_it(entry)
 
     def _expired(self, entry: Entry) -> bool:
         return entry.data.until is not None and entry.data.until < self._standing.today
@@ -346,9 +317,10 @@ class _Case:
         over = candidate.until is not None and candidate.until < self._standing.today
         until = candidate.until if candidate.until and over else self._until_then()
         since = candidate.since or (self._said_on if self._said_on <= until else None)
+        day = until if over or since is None else since
         for entry in self._past:
-            interval = (entry.data.since or date.min) <= (since or until) <= (entry.data.until or date.max)
-            if interval and self._says_it(entry):
+            within = (entry.data.since or date.min) <= day <= (entry.data.until or date.max)
+            if within and self._says_it(entry):
                 return Same(entry.path, entry.number)
         new = self._new(since=since, until=until)
         place, making = self._page(self._home())

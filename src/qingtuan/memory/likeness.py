@@ -36,8 +36,10 @@ _ALIAS_BREAK = re.compile(r"[,，、;；]")
 
 def fold(text: str) -> str:
     """`text` for comparing names: NFKC, without case, without white space except between words that need it."""
-    text = _SPACE.sub(" ", unicodedata.normalize("NFKC", flat(text)).casefold()).strip()
-    words = text.split(" ")
+    text = unicodedata.normalize("NFKC", flat(text)).casefold()
+    if " " not in text and text.isprintable():
+        return text
+    words = _SPACE.sub(" ", text).strip().split(" ")
     folded = words[0]
     for word in words[1:]:
         tight = not folded or CHINESE.match(folded[-1]) or CHINESE.match(word[0])
@@ -64,11 +66,6 @@ def normalise_subject(subject: str | None) -> str:
     if subject is None or fold(subject) in _SELVES:
         return SELF
     return unicodedata.normalize("NFKC", flat(subject))
-
-
-def same_subject(one: str | None, other: str | None) -> bool:
-    """Whether two subjects are one."""
-    return fold(normalise_subject(one)) == fold(normalise_subject(other))
 
 
 def canonical_predicate(predicate: str | None, aliases: Mapping[str, str]) -> str | None:

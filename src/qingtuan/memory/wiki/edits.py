@@ -70,7 +70,7 @@ def with_history(page: Page, new: NewBelief, until: date, day: date) -> Page:
     text = _line_text(new.text)
     language = language_for(page, text)
     line = f"- {past_label(new.data.since, until, text, language)}{text} ^{new.number}"
-    data = replace(new.data, until=until, value=new.data.value or text)
+    data = replace(_over(new.data, until), value=new.data.value or text)
     page = into_history(page, [Line(line, "")], language, since=data.since)
     return dated(with_data_lines(page, {new.number: data}), day)
 
@@ -133,7 +133,8 @@ def numbered(
         text = lines[at].text
         lines[at] = replace(lines[at], text=text[:prefix] + with_number(text[prefix:], number))
         label = belief.visibility if belief.number is not None else belief.data.visibility
-        data[number] = replace(belief.data, since=belief.data.since or since, visibility=label)
+        begun = belief.data.since or (since if belief.current else None)
+        data[number] = replace(belief.data, since=begun, visibility=label)
     if not data:
         return page, first
     return dated(with_data_lines(reread(page, lines), data), day), first + len(data)
@@ -214,4 +215,9 @@ def _past_lines(page: Page, old: Belief, until: date, reason: str) -> list[Line]
 
 
 def _past_data(old: Belief, until: date, by: str | None) -> BeliefData:
-    return replace(old.data, until=until, pinned=False, value=old.data.value or old.text, ended_by=by)
+    return replace(_over(old.data, until), pinned=False, value=old.data.value or old.text, ended_by=by)
+
+
+def _over(data: BeliefData, until: date) -> BeliefData:
+    """The data of something that ended; what was dropped before it began has but the day on which it was dropped."""
+    return replace(data, since=min(data.since, until) if data.since else None, until=until)

@@ -31,6 +31,8 @@ def flat(text: str) -> str:
 
     Invisible characters that reorder or hide text are dropped; the joiners that emoji and some scripts need stay.
     """
+    if text.isprintable() and "  " not in text:
+        return text.strip()  # most texts; printable leaves out all that the expressions below look for
     text = _SURROGATE.sub("\ufffd", _INVISIBLE.sub("", text))
     return _BREAK.sub(" ", text).strip()
 
