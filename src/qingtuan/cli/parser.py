@@ -49,7 +49,9 @@ class Parser(argparse.ArgumentParser):
 
     def actions(self, title: Words, *, required: bool = True) -> Callable[[str, Words], Parser]:
         """A place for sub-commands, kept as `action`; the result adds one, by name and what it does."""
-        places = self.add_subparsers(dest="action", required=required, metavar=_ACTION.say(self.language), title=title.say(self.language))
+        places = self.add_subparsers(
+            dest="action", required=required, metavar=_ACTION.say(self.language), title=title.say(self.language)
+        )
 
         def add(name: str, words: Words) -> Parser:
             said = words.say(self.language)

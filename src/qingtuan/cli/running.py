@@ -10,9 +10,8 @@ import sys
 from collections.abc import Coroutine, Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
-from qingtuan.channels.outcome import Status
 from qingtuan.cli import COMMANDS, language_before_settings
 from qingtuan.cli.parser import Parser
 from qingtuan.cli.shell import Shell, explained
@@ -29,6 +28,9 @@ from qingtuan.errors import (
 from qingtuan.home import Home
 from qingtuan.language import Words
 from qingtuan.settings import Settings, load
+
+if TYPE_CHECKING:
+    from qingtuan.channels.outcome import Status
 
 EXITS: dict[Status, int] = {
     "answered": 0,

@@ -1,0 +1,274 @@
+"""The checks of `qingtuan doctor`. Each looks and changes nothing, also while an instance runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from qingtuan.app.models import embedder_for, model_config, weights_in_use
+from qingtuan.cli.first_use import uses_embedded
+from qingtuan.cli.reading import record
+from qingtuan.cli.shell import Shell
+from qingtuan.cli.trial import tried
+from qingtuan.errors import NotThere, PageUnreadable, QingtuanError
+from qingtuan.events.turns import open_turns
+from qingtuan.home import HomeLock
+from qingtuan.identity.scopes import Scope
+from qingtuan.indexes.base import Entry
+from qingtuan.indexes.embedding import Embeddings
+from qingtuan.indexes.indexes import Indexes
+from qingtuan.language import Words
+from qingtuan.memory.library import entries_of
+from qingtuan.memory.wiki.disk import Disk
+from qingtuan.memory.wiki.listing import Listing, Problem
+from qingtuan.memory.wiki.page import Page, parse
+from qingtuan.memory.wiki.walls import scope_of
+from qingtuan.models.embedded.weights import engine_installed
+from qingtuan.storage.git_command import GitCommand
+
+State = Literal["ok", "note", "wrong", "untested"]
+"""As it should be; worth knowing; to be mended; could not be looked at."""
+
+_LITTLE = 500 * 1024 * 1024
+"""Bytes free below which the disk is worth a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found."""
+
+    state: State
+    found: Words
+    mend: Words | None = None
+    """What to do about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing to look at."""
+
+    name: str
+    """For programs."""
+    title: Words
+    look: Callable[[Shell], Coroutine[None, None, Finding]]
+
+
+async def looked_at(check: Check, shell: Shell) -> Finding:
+    """The finding of a check; an error is one too."""
+    try:
+        return await check.look(shell)
+    except NotThere as error:
+        return Finding("untested", error.words)
+    except QingtuanError as error:
+        detail = f" ({error.detail})" if error.detail else ""
+        return Finding("wrong", Words(error.words.zh + detail, error.words.en + detail))
+
+
+async def _python(_: Shell) -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Finding("ok", Words(version, version))
+
+
+async def _git(shell: Shell) -> Finding:
+    version = (await GitCommand(_there(shell.home.path), shell.clock).run("--version")).out.decode().strip()
+    return Finding("ok", Words(version, version))
+
+
+async def _folder(shell: Shell) -> Finding:
+    path = shell.home.path
+    for place in (path, shell.home.secrets_file):
+        if place.exists() and stat.S_IMODE(place.stat().st_mode) & 0o077:
+            return Finding("wrong", _OPEN, _said(_CLOSE, place))
+    if not path.exists():
+        return Finding("note", _said(_NO_FOLDER, path))
+    if not os.access(path, os.W_OK | os.X_OK):
+        return Finding("wrong", _said(_UNWRITABLE, path), _said(_OWN, path))
+    return Finding("ok", Words(str(path), str(path)))
+
+
+async def _held(shell: Shell) -> Finding:
+    lock = HomeLock(shell.home)
+    if not shell.home.path.exists() or lock.take("qingtuan doctor"):
+        lock.release()
+        return Finding("ok", _NOT_RUNNING)
+    return Finding("ok", _RUNNING)
+
+
+async def _settings(shell: Shell) -> Finding:
+    shell.settings  # noqa: B018 (raises what is wrong)
+    return Finding("ok", Words(str(shell.home.settings_file), str(shell.home.settings_file)))
+
+
+async def _model(shell: Shell) -> Finding:
+    settings = shell.settings
+    if uses_embedded(settings):
+        found = weights_in_use(settings)
+        if found is None or not engine_installed():
+            return Finding("wrong", _NO_MODEL, _SET_MODEL if engine_installed() else _INSTALL)
+        return Finding("untested", _said(_LOCAL, found[0].name), _TRY_LOCAL)
+    config = model_config(settings)
+    trial = await tried(config, shell.clock)
+    return Finding("ok", _said(_ANSWERS, config.model, f"{trial.seconds:.1f}"))
+
+
+async def _embeddings(shell: Shell) -> Finding:
+    embeddings = Embeddings(embedder_for(shell.settings), shell.clock)
+    embeddings.query("你好")
+    health = embeddings.health
+    if health.vectors == "none":
+        return Finding("note", _NO_VECTORS)
+    if health.vectors == "off":
+        return Finding("wrong", health.reason or _NO_VECTORS, _SET_VECTORS)
+    return Finding("ok", Words(health.model, health.model))
+
+
+async def _database(shell: Shell) -> Finding:
+    with record(shell) as log:
+        result = log.database.row("PRAGMA quick_check(1)")
+        count = log.database.row("SELECT count(*) AS n FROM events")
+    if result is None or result[0] != "ok":
+        return Finding("wrong", _DAMAGED, _RESTORE)
+    return Finding("ok", _said(_EVENTS, count["n"] if count else 0))
+
+
+async def _turns(shell: Shell) -> Finding:
+    with record(shell) as log:
+        opened = open_turns(log)
+    if not opened:
+        return Finding("ok", _NO_TURNS)
+    names = " ".join(event.place.turn or "" for event in opened)
+    return Finding("note", _said(_OPEN_TURNS, len(opened), names), _GO_ON)
+
+
+async def _repository(shell: Shell) -> Finding:
+    if not (shell.home.wiki / ".git").exists():
+        raise NotThere(_NO_WIKI)
+    changed = (await GitCommand(shell.home.wiki, shell.clock).read("status", "--porcelain")).decode().splitlines()
+    if changed:
+        return Finding("note", _said(_UNCOMMITTED, len(changed)), _COMMITS_ITSELF)
+    return Finding("ok", _CLEAN)
+
+
+async def _pages(shell: Shell) -> Finding:
+    pages, problems = _read_pages(shell)
+    if problems:
+        lines_zh = "；".join(f"{problem.path}：{problem.words.zh}" for problem in problems)
+        lines_en = "; ".join(f"{problem.path}: {problem.words.en}" for problem in problems)
+        return Finding("wrong", Words(lines_zh, lines_en), _MEND_PAGE)
+    return Finding("ok", _said(_COUNT_PAGES, len(pages)))
+
+
+async def _index(shell: Shell) -> Finding:
+    if not shell.home.index.exists():
+        raise NotThere(_NO_WIKI)
+    pages, _ = _read_pages(shell)
+    index = Indexes(shell.home.index, None, shell.clock).open("beliefs")
+    differences = index.verify(_entries(pages))
+    index.release()
+    if differences:
+        return Finding("wrong", _said(_DIFFERS, len(differences)), _REBUILD)
+    return Finding("ok", _AGREES)
+
+
+async def _disk(shell: Shell) -> Finding:
+    free = shutil.disk_usage(_there(shell.home.path)).free
+    said = _said(_FREE, f"{free / 1e9:.1f}")
+    return Finding("note", said, _MAKE_ROOM) if free < _LITTLE else Finding("ok", said)
+
+
+def _there(path: Path) -> Path:
+    """The folder itself, or the one above it in which it would be made."""
+    return next(place for place in (path, *path.parents) if place.exists())
+
+
+def _read_pages(shell: Shell) -> tuple[dict[str, Page], list[Problem]]:
+    """Every page of the wiki that can be read, and what is wrong with the others."""
+    if not shell.home.wiki.is_dir():
+        return {}, []
+    disk = Disk(shell.home.wiki)
+    listing = Listing(disk, shell.clock, None)
+    listing.scan()
+    problems, pages = listing.problems(), {}
+    for path in listing.hashes():
+        try:
+            found = disk.read(path)
+            if found is not None:
+                pages[path] = parse(found[0].data)
+        except PageUnreadable as error:
+            problems.append(Problem(path, error.words))
+    return pages, problems
+
+
+def _entries(pages: dict[str, Page]) -> Iterator[Entry]:
+    scopes: dict[Scope, dict[str, Page]] = {}
+    for path, page in sorted(pages.items()):
+        if (scope := scope_of(path)) is not None:
+            scopes.setdefault(scope, {})[path] = page
+    for scope, group in scopes.items():
+        yield from entries_of(scope, group)
+
+
+def _said(words: Words, *values: object) -> Words:
+    return Words(words.zh.format(*values), words.en.format(*values))
+
+
+CHECKS = (
+    Check("python", Words("Python", "Python"), _python),
+    Check("git", Words("git", "git"), _git),
+    Check("folder", Words("数据文件夹", "data folder"), _folder),
+    Check("running", Words("运行", "running"), _held),
+    Check("settings", Words("设置", "settings"), _settings),
+    Check("model", Words("模型", "model"), _model),
+    Check("embeddings", Words("向量", "embeddings"), _embeddings),
+    Check("database", Words("记录", "record"), _database),
+    Check("turns", Words("没做完的", "unfinished"), _turns),
+    Check("repository", Words("记忆的历史", "history of the memory"), _repository),
+    Check("pages", Words("记忆的页面", "pages of the memory"), _pages),
+    Check("index", Words("索引", "index"), _index),
+    Check("disk", Words("磁盘", "disk"), _disk),
+)
+
+_OPEN = Words("别人也读得到。", "Others can read it.")
+_CLOSE = Words("chmod go-rwx {0}", "chmod go-rwx {0}")
+_NO_FOLDER = Words("{0} 还没有；第一次聊天时会建。", "{0} is not there yet; the first chat makes it.")
+_UNWRITABLE = Words("{0} 写不了。", "{0} cannot be written.")
+_OWN = Words("chown -R $USER {0}，或用 QINGTUAN_HOME 换个位置", "chown -R $USER {0}, or set QINGTUAN_HOME")
+_NOT_RUNNING = Words("没有在运行", "nothing runs at the moment")
+_RUNNING = Words("有一个在运行", "an instance is running")
+_NO_MODEL = Words("没有可用的模型。", "There is no model.")
+_SET_MODEL = Words("qingtuan init 填密钥，或 qingtuan model pull", "qingtuan init enters a key, or qingtuan model pull")
+_INSTALL = Words(
+    "qingtuan init 填密钥，或 pip install 'qingtuan[local]'", "qingtuan init, or pip install 'qingtuan[local]'"
+)
+_LOCAL = Words("本机小模型 {0} 在，没有试。", "The local model {0} is here; not tried.")
+_TRY_LOCAL = Words("qingtuan model check 会试", "qingtuan model check tries it")
+_ANSWERS = Words("{0} 有回答（{1} 秒）", "{0} answers ({1} s)")
+_NO_VECTORS = Words("关着，按字面找", "off; words alone find things")
+_SET_VECTORS = Words(
+    "检查 embedding 设置；没有向量时照样按字面找", "See the embedding settings; words find things meanwhile"
+)
+_DAMAGED = Words("数据库坏了。", "The database is damaged.")
+_RESTORE = Words("从 backups/ 里恢复 state.sqlite", "Restore state.sqlite from backups/")
+_EVENTS = Words("{0} 个事件", "{0} events")
+_NO_TURNS = Words("没有", "none")
+_OPEN_TURNS = Words("{0} 轮：{1}", "{0} turns: {1}")
+_GO_ON = Words("正在做，或下次打开时接着做", "They are being worked on, or go on when it is next opened")
+_NO_WIKI = Words("还没有记忆。", "There is no memory yet.")
+_UNCOMMITTED = Words("{0} 处改动还没入库", "{0} changes are not committed")
+_COMMITS_ITSELF = Words("下次打开时会自己入库", "They are committed when it is next opened")
+_CLEAN = Words("都入库了", "all committed")
+_MEND_PAGE = Words(
+    "用编辑器改好，或 git -C wiki checkout 那一页", "Mend the page in an editor, or git checkout it in wiki/"
+)
+_COUNT_PAGES = Words("{0} 页都读得懂", "all {0} pages can be read")
+_DIFFERS = Words("和页面有 {0} 处不同。", "{0} differences from the pages.")
+_REBUILD = Words("qingtuan index rebuild", "qingtuan index rebuild")
+_AGREES = Words("和页面一致", "agrees with the pages")
+_FREE = Words("还有 {0} GB", "{0} GB free")
+_MAKE_ROOM = Words("腾点空间", "Make some room")
