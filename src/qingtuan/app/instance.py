@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Self
@@ -33,7 +33,7 @@ from qingtuan.prompt import templates
 from qingtuan.settings import Settings
 from qingtuan.settings.people import RoleLimits
 from qingtuan.storage.sqlite import Database
-from qingtuan.tools.registry import Collected, Registry, collect, installed
+from qingtuan.tools.registry import Collected, Provider, Registry, collect, installed
 from qingtuan.tools.run import Runner
 from qingtuan.tools.tool import tools_of
 from qingtuan.turn.admission import Gate
@@ -103,11 +103,12 @@ class App:
         clock: Clock | None = None,
         command: str = "qingtuan",
         watch: bool = True,
+        plug_ins: Mapping[str, Provider] | None = None,
     ) -> Self:
         """Claim the data folder, build the instance, take up what an earlier process left, and begin to work.
 
         `command` is what a person would call this process. `watch` looks out for hand edits while it runs; a
-        one-shot question does without.
+        one-shot question does without. `plug_ins` are providers of tools; None takes those that are installed.
 
         Raises:
             HomeInUse: another process has the folder.
@@ -119,7 +120,7 @@ class App:
         lock = HomeLock(home)
         await lock.acquire(command, clock)
         try:
-            app = cls._build(home, settings, clock, lock)
+            app = cls._build(home, settings, clock, lock, installed() if plug_ins is None else plug_ins)
         except BaseException:
             lock.release()
             raise
@@ -131,7 +132,9 @@ class App:
         return app
 
     @classmethod
-    def _build(cls, home: Home, settings: Settings, clock: Clock, lock: HomeLock) -> Self:
+    def _build(
+        cls, home: Home, settings: Settings, clock: Clock, lock: HomeLock, plug_ins: Mapping[str, Provider]
+    ) -> Self:
         ids = Ids(clock)
         database = Database(home.database)
         log = Log(database, clock, ids, PROJECTIONS)
@@ -139,7 +142,7 @@ class App:
         parts = remembering(home, settings, log, people, ids, clock)
         answering = models_for(settings, clock, lambda: f"call_{ids.page()}")
         tools = collect(
-            {"memory": lambda: tools_of(MemoryTools(parts.memory, parts.notes, parts.recall, log)), **installed()}
+            {"memory": lambda: tools_of(MemoryTools(parts.memory, parts.notes, parts.recall, log)), **plug_ins}
         )
         kit = Kit(
             record=Record(log, Requests(log), Sessions(log, ids), Outbox(log), ids, clock),
