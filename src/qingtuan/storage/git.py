@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,8 +28,11 @@ from qingtuan.storage.git_command import GitCommand
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """The id of a tree without files: what stands before the first commit."""
 
-_OLDEST = (2, 31)
-"""The first git that takes its configuration from the environment."""
+_OLDEST = (2, 32)
+"""The first git that takes its configuration from the environment and joins packs step by step."""
+
+_MANY_PACKS = 64
+"""Each commit is a small pack of its own, which costs half of what single objects do; so many are then joined."""
 
 _LONG = 600.0
 """Seconds that packing may take."""
@@ -108,6 +112,7 @@ class Repository:
         self._command = GitCommand(folder, clock, executable=executable)
         self._writer = asyncio.Lock()
         self._born = False
+        self._packs: int | None = None
 
     # ------------------------------------------------------------------------------------------ standing up
 
@@ -187,6 +192,7 @@ class Repository:
             out = await self._command.change("fast-import", "--quiet", "--date-format=raw", stdin=stream)
             self._born = True
             await self._stage(draft.files)
+            await self._join_packs()
             return out.decode().strip()
 
     async def stage(self, files: Mapping[str, bytes | None]) -> None:
@@ -202,19 +208,23 @@ class Repository:
         )
         await self._command.change("update-index", "--add", "-z", "--index-info", stdin=os.fsencode("".join(lines)))
 
+    async def _join_packs(self) -> None:
+        counted = self._packs
+        self._packs = counted + 1 if counted is not None else sum(1 for _ in self._git.glob("objects/pack/*.pack"))
+        if self._packs >= _MANY_PACKS:
+            with suppress(StorageFailed):  # the commit is made; this is for speed only, and the next one tries again
+                await self._command.change("repack", "-d", "-q", "--geometric=2", limit=_LONG)
+                self._packs = None
+
     async def gc(self) -> None:
-        """Pack what has gathered and prepare the history of single files. For a quiet hour: it may take seconds."""
+        """Pack everything anew and prepare the history of single files. For a quiet hour: it may take seconds."""
         async with self._writer:
             for leftover in self._git.glob("fast_import_crash_*"):
                 leftover.unlink(missing_ok=True)
             await self._command.change("gc", "--quiet", limit=_LONG)
+            self._packs = None
             if await self.head() is not None:
                 await self._command.change("commit-graph", "write", "--reachable", "--changed-paths", limit=_LONG)
-
-    def loose_objects(self) -> int:
-        """About how many objects wait for `gc` (5 a commit); above 7,000 or so it is time."""
-        sample = self._git / "objects" / "17"
-        return 256 * sum(1 for _ in sample.iterdir()) if sample.is_dir() else 0
 
     # ---------------------------------------------------------------------------------------------- reading
 

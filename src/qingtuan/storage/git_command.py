@@ -52,6 +52,7 @@ _FIXED = {
     "color.ui": "false",
     "i18n.commitEncoding": "utf-8",
     "i18n.logOutputEncoding": "utf-8",
+    "fastimport.unpackLimit": "1",  # a commit is two files rather than one for each of its objects
     "gc.auto": "0",
     "maintenance.auto": "false",
     "index.threads": "1",
