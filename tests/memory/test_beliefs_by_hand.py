@@ -186,7 +186,7 @@ def test_one_value_at_a_time_and_nothing_is_ever_lost(said: list[Candidate], by_
         assert len(set(numbers)) == len(numbers)
         assert seen <= set(numbers)
         seen = set(numbers)
-        for today in (now.date(), now.date() + days(3)):
+        for today in (now.date() + days(count) for count in range(12)):
             single = [
                 (entry.data.subject, entry.data.predicate)
                 for entry in found

@@ -294,8 +294,8 @@ class _Case:
         if candidate.how == "inferred" or self._said(twin) > candidate.said_at or twin.number is None:
             return same
         if candidate.until and candidate.until < self._standing.today:
-            ended = Ended(twin.path, twin.number, candidate.until, by=candidate.source)
-            return Write((*_brought_home(twin), ended), twin.number, twin.path, (twin.number,))
+            end = Ended(twin.path, twin.number, candidate.until, by=candidate.source)
+            return Write((*_brought_home(twin), end), twin.number, twin.path, (twin.number,))
         better = data
         if candidate.until and candidate.until != data.until:
             better = replace(better, until=candidate.until)
@@ -306,10 +306,9 @@ class _Case:
             better = replace(better, subject=subject, predicate=candidate.predicate, value=value, many=self._many)
         if better == data:
             return same
-        rivals = self.rivals if better.since is None or better.since <= self._standing.today else []
-        rivals = [rival for rival in rivals if self._said(rival) <= candidate.said_at]
-        changes = (Annotated(twin.path, twin.number, better), *self._endings(rivals))
-        return Write(changes, twin.number, twin.path, _numbers(rivals))
+        rivals = [rival for rival in self.rivals if self._said(rival) <= candidate.said_at]
+        changes, ended = self._giving_way(rivals, max(better.since or self._start, self._start))
+        return Write((Annotated(twin.path, twin.number, better), *changes), twin.number, twin.path, ended)
 
     def _into_history(self) -> Decision:
         """Something later is known, or the person speaks of what is over: it is kept as history."""
@@ -337,19 +336,27 @@ class _Case:
         return min([*begun, *over], default=max(self._start, self._standing.today))
 
     def _planned(self) -> Decision:
-        """It begins on a day to come: until then what stands goes on; what was to begin later still is off."""
-        eve = self._start - timedelta(days=1)
-        plans = [rival for rival in self.rivals if rival.data.since and rival.data.since >= self._start]
-        changes: list[Change] = []
-        for rival in self.rivals:
-            open_end = rival.data.until is None or rival.data.until > eve
-            if rival not in plans and rival.number is not None and open_end:
-                changes.append(Annotated(rival.path, rival.number, replace(rival.data, until=eve)))
+        """It begins on a day to come."""
+        changes, ended = self._giving_way(self.rivals, self._start)
         decision = self._add(self._home())
         if isinstance(decision, Write):
-            before = (*changes, *self._endings(plans))
-            return replace(decision, changes=(*before, *decision.changes), ended=_numbers(plans))
+            return replace(decision, changes=(*changes, *decision.changes), ended=ended)
         return decision
+
+    def _giving_way(self, rivals: list[Entry], start: date) -> tuple[tuple[Change, ...], tuple[int, ...]]:
+        """What becomes of `rivals` when something else holds from `start` on, and which of them go to history.
+
+        If that is a day to come, what holds today goes on until its eve, and what was to begin later is off.
+        """
+        eve = start - timedelta(days=1)
+        ahead = start > self._standing.today
+        going = [rival for rival in rivals if not ahead or (rival.data.since and rival.data.since >= start)]
+        changes = self._endings(going)
+        for rival in rivals:
+            lasting = rival.data.until is None or rival.data.until > eve
+            if rival not in going and rival.number is not None and lasting:
+                changes.append(Annotated(rival.path, rival.number, replace(rival.data, until=eve)))
+        return tuple(changes), _numbers(going)
 
     def _supersede(self) -> Decision:
         place = max(

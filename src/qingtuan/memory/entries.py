@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -210,8 +210,3 @@ def _resolved(pages: Pages, path: str, belief: Belief) -> Entry:
     data = what_counts(belief.text, belief.current, pages[home].data[number])
     label = label_of(data.visibility, merged([page.visibility, pages[home].visibility]))
     return Entry(path, replace(belief, data=data, visibility=label), lent=True)
-
-
-def current_entries(found: Iterable[Entry], today: date) -> tuple[Entry, ...]:
-    """Those that hold today."""
-    return tuple(entry for entry in found if is_current(entry.belief, today))
