@@ -77,6 +77,7 @@ class Deliveries:
     async def close(self) -> None:
         """Stop sending. What waits stays waiting; what is on its way has an unknown outcome."""
         self._unlisten()
+        self._unlisten = lambda: None
         workers = list(self._workers.values())
         for worker in workers:
             worker.cancel()

@@ -45,7 +45,8 @@ class Server:
         """Hang up."""
         if self._server is not None:
             self._server.close()
-            self._home.socket.unlink(missing_ok=True)
+            for path in {self._home.socket, self._home.socket_address()}:
+                path.unlink(missing_ok=True)
         for client in self._clients:
             client.cancel()
         await asyncio.gather(*self._clients, return_exceptions=True)
