@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from zoneinfo import ZoneInfo
 
-from qingtuan.app.models import embedder_for
 from qingtuan.clock import Clock
 from qingtuan.events.log import Log
 from qingtuan.home import Home
 from qingtuan.identity.people import People
 from qingtuan.identity.scopes import Reader
 from qingtuan.ids import Ids
+from qingtuan.indexes.embedding import make_embedder
 from qingtuan.indexes.indexes import Index, Indexes
 from qingtuan.language import Language
 from qingtuan.memory.asking import Customs
@@ -67,7 +67,7 @@ class Remembering:
 def remembering(home: Home, settings: Settings, log: Log, people: People, ids: Ids, clock: Clock) -> Remembering:
     """Build the memory of a data folder. Nothing is read yet."""
     store = WikiStore(home.wiki, log, Repository(home.wiki, clock), clock, cache=home.index / "pages.json")
-    indexes = Indexes(home.index, embedder_for(settings), clock)
+    indexes = Indexes(home.index, make_embedder(settings.embedding), clock)
     beliefs = indexes.open("beliefs")
     library = Library(store, beliefs)
     customs = _customs(settings, people)

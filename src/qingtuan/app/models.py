@@ -13,9 +13,6 @@ from pydantic import SecretStr
 
 from qingtuan.clock import Clock
 from qingtuan.errors import ModelUnreachable
-from qingtuan.indexes.base import Embedder
-from qingtuan.indexes.embedding import E5Embedder, PairEmbedder, UseEmbedder
-from qingtuan.indexes.endpoint import EndpointEmbedder
 from qingtuan.language import Words
 from qingtuan.models.chat import ChatEvent, ChatModel, Recorder, Request, WireRequest
 from qingtuan.models.client import Endpoint, Timeouts
@@ -56,22 +53,6 @@ def models_for(settings: Settings, clock: Clock, call_id: Callable[[], str]) -> 
     model, name = _embedded(settings, clock)
     lineup = Lineup(name, lambda _: _EMBEDDED)
     return Answering(Models(model, lineup, Persistent(clock, chance, Patience())), embedded=True)
-
-
-def embedder_for(settings: Settings) -> Embedder | None:
-    """What turns texts into vectors; None if the settings want none."""
-    wanted = settings.embedding
-    if wanted.base_url is not None:
-        return EndpointEmbedder(wanted.base_url, secret(wanted.api_key), wanted.model)
-    match wanted.model:
-        case "off":
-            return None
-        case "e5":
-            return E5Embedder()
-        case "use+e5":
-            return PairEmbedder(UseEmbedder(), E5Embedder())
-        case _:
-            return UseEmbedder()
 
 
 def secret(value: SecretStr | None) -> str:

@@ -20,13 +20,14 @@ from qingtuan.identity.privacy import How, Writing, may_write, sight, visibility
 from qingtuan.identity.redaction import mask
 from qingtuan.identity.scopes import SHARED, Scope, Visibility
 from qingtuan.ids import Ids
-from qingtuan.language import Words
+from qingtuan.language import Language, Words
 from qingtuan.memory.acts import By, Remembered, Wish
 from qingtuan.memory.beliefs import Candidate, Decision, Review, Same, Standing, Write, apply, decide
-from qingtuan.memory.entries import find, match_for_forgetting, next_number
+from qingtuan.memory.entries import copied_from_elsewhere, find, match_for_forgetting, next_number
 from qingtuan.memory.library import Known, Library, belief_pages, known_of
 from qingtuan.memory.likeness import fold, parse_aliases
 from qingtuan.memory.wiki import edits
+from qingtuan.memory.wiki.bullets import CHINESE
 from qingtuan.memory.wiki.disk import PageChanged
 from qingtuan.memory.wiki.page import Belief, Page, new_page
 from qingtuan.memory.wiki.store import Change
@@ -92,7 +93,7 @@ class Memory:
         decided: list[Decision] = []
 
         def plan(pages: dict[str, Page]) -> _Plan | None:
-            decision = decide(candidate, self._standing(scope, pages, by))
+            decision = decide(candidate, self._standing(scope, pages, by, candidate.text))
             decided[:] = [decision]
             if not isinstance(decision, Write):
                 return None
@@ -229,10 +230,11 @@ class Memory:
             standing = self._standing(scope, pages, by)
             changed, known = {}, dict(belief_pages(pages))
             for path, page in known.items():
-                if all(belief.number is not None for belief in page.beliefs) and not page.copied:
+                copied = copied_from_elsewhere(known, path)
+                if all(belief.number is not None for belief in page.beliefs) and not page.copied and not copied:
                     continue
                 first = next_number(known, standing.floor)
-                changed[path], _ = edits.numbered(page, first, today, since=today)
+                changed[path], _ = edits.numbered(page, first, today, since=today, taken=copied)
                 known[path] = changed[path]
             return _Plan(changed, "给手写的条目编号") if changed else None
 
@@ -387,14 +389,15 @@ class Memory:
             visibility=visibility_for_write(writing),
         )
 
-    def _standing(self, scope: Scope, pages: dict[str, Page], by: By) -> Standing:
+    def _standing(self, scope: Scope, pages: dict[str, Page], by: By, text: str = "") -> Standing:
+        """What a decision rests on. A page that `text` has to be written on speaks the language of the text."""
         aliases = self.library.pages(SHARED).get(_ALIASES)
         return Standing(
             pages=belief_pages(pages),
             today=self._today(by),
             zone=by.zone,
             page_id=self._ids.page(),
-            language=by.language,
+            language=_language_of(text) if text else by.language,
             floor=self._highest(scope),
             aliases=parse_aliases(aliases) if aliases else {},
             unreadable=self.library.unreadable(scope) | (pages.keys() - belief_pages(pages).keys()),
@@ -456,6 +459,10 @@ def _facts(known: Known) -> dict[str, object]:
         "value": data.value,
     }
     return {name: value for name, value in facts.items() if value is not None}
+
+
+def _language_of(text: str) -> Language:
+    return "zh" if CHINESE.search(text) else "en"
 
 
 def _hash(page: Page | None) -> str | None:
