@@ -6,119 +6,35 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qingtuan.clock import ManualClock
 from qingtuan.errors import ModelUnreachable
-from qingtuan.events import sessions, turns
 from qingtuan.events.kinds import Kind
-from qingtuan.events.log import Event, Log, Place
-from qingtuan.events.sessions import Session, Sessions
+from qingtuan.events.log import Event
 from qingtuan.identity.privacy import event_sight
 from qingtuan.identity.scopes import Reader, Role
-from qingtuan.ids import Ids
 from qingtuan.language import Words
 from qingtuan.memory import summaries
-from qingtuan.memory.asking import Customs, Question
+from qingtuan.memory.asking import Question
 from qingtuan.memory.compressing import MAX_CHARS, SummaryRules, due, missing, plan, tidy
-from qingtuan.memory.summaries import Summaries
 from qingtuan.messages import Origin, Space
-from qingtuan.prompt.history import KINDS, history
 from qingtuan.storage.sqlite import Database
-
-PRIVATE = Space("private", "cli:local")
-GROUP = Space("group", "qq:777")
-OWNER = Reader("owner", Role.OWNER, PRIVATE)
-SHANGHAI = ZoneInfo("Asia/Shanghai")
-CUSTOMS = Customs(language=lambda _: "zh", zone=lambda _: SHANGHAI)
-SMALL = SummaryRules(max_stored=6, keep_recent=2, batch=4, min_source=2, max_in_context=2, max_context_messages=3)
-
-
-class Scripted:
-    """A model that answers what it was told to, or with what was said."""
-
-    def __init__(self, *answers: str | Exception) -> None:
-        self.answers = list(answers)
-        self.questions: list[Question] = []
-
-    async def __call__(self, question: Question) -> str:
-        self.questions.append(question)
-        if self.answers:
-            answer = self.answers.pop(0)
-            if isinstance(answer, Exception):
-                raise answer
-            return answer
-        return "- " + " ".join(re.findall(r"\b[mr]\d+\b", question.user))
-
+from tests.fakes.talk import GROUP, OWNER, PRIVATE, SMALL, Scripted
+from tests.fakes.talk import Summarised as Talk
 
 DOWN = ModelUnreachable(Words("连不上", "unreachable"))
 
 
-class Talk:
-    """One session, event by event, as the product writes it."""
-
-    def __init__(self, database: Database, rules: SummaryRules = SMALL, space: Space = PRIVATE) -> None:
-        self.clock = ManualClock(datetime(2026, 11, 29, 2, tzinfo=UTC))
-        ids = Ids(self.clock)
-        self.log = Log(database, self.clock, ids, (sessions.project, turns.project, summaries.project))
-        self.summaries = Summaries(self.log, rules, CUSTOMS)
-        self.sessions = Sessions(self.log, ids)
-        self.start = self.sessions.running(space, "owner")
-        self.space = space
-        self._turns = 0
-
-    @property
-    def session(self) -> Session:
-        return self.sessions.get(self.start.id)
-
-    def add(self, kind: Kind, turn: str | None, person: str, payload: dict[str, Any], origin: Origin) -> Event:
-        self.clock.advance(timedelta(seconds=20))
-        return self.log.append(kind, Place(self.start.id, self.space, turn, person), payload, origin=origin)
-
-    def receive(self, text: str, account: str = "cli:local", **payload: Any) -> Event:
-        person = "owner" if account == "cli:local" else account.replace(":", "-")
-        origin = Origin.OWNER if person == "owner" else Origin.PERSON
-        return self.add(Kind.MESSAGE_RECEIVED, None, person, {"text": text, "account": account, **payload}, origin)
-
-    def begin(self, *messages: Event) -> str:
-        self._turns += 1
-        turn = f"turn_{self._turns}"
-        person = messages[0].place.person if messages else "owner"
-        names = [message.id for message in messages]
-        self.add(Kind.TURN_STARTED, turn, person or "", {"messages": names}, Origin.SYSTEM)
-        return turn
-
-    def reply(self, turn: str, text: str, origin: Origin = Origin.ASSISTANT) -> None:
-        self.add(Kind.MODEL_ANSWERED, turn, "owner", {"text": text}, origin)
-        self.add(Kind.MESSAGE_SENT, turn, "owner", {"kind": "reply", "text": text, "channel": "cli"}, origin)
-
-    def finish(self, turn: str) -> None:
-        self.add(Kind.TURN_FINISHED, turn, "owner", {"outcome": "replied"}, Origin.SYSTEM)
-
-    def say(self, text: str, reply: str = "好", account: str = "cli:local", **payload: Any) -> Event:
-        message = self.receive(text, account, **payload)
-        turn = self.begin(message)
-        self.reply(turn, reply)
-        self.finish(turn)
-        return message
-
-    def chat(self, first: int, turns: int) -> None:
-        for number in range(first, first + turns):
-            self.say(f"m{number}", f"r{number}")
-
-    def raw(self) -> list[str]:
-        events = self.summaries.window(self.session, KINDS)
-        return [item.message.text for item in history(events, OWNER, "zh")]
-
-    def context(self) -> list[str]:
-        return [text.text for text in self.summaries.in_context(self.session)]
+@pytest.fixture
+def database() -> Iterator[Database]:
+    database = Database(Path(":memory:"))
+    yield database
+    database.close()
 
 
 @pytest.fixture
@@ -334,6 +250,24 @@ async def test_material_is_named_and_not_read(talk: Talk) -> None:
     assert not talk.summaries.in_context(talk.session)[0].foreign
 
 
+async def test_what_a_provider_refused_is_not_sent_again_in_a_summary(talk: Talk) -> None:
+    refused = talk.begin(talk.receive("REFUSED"))
+    talk.add(Kind.SESSION_REPAIRED, refused, "owner", {"turn": True}, Origin.SYSTEM)
+    talk.reply(refused, "这句答不了")
+    talk.finish(refused)
+    talk.chat(0, 3)
+    model = Scripted()
+    await talk.summaries.compress(talk.session, model)
+    assert "REFUSED" not in model.questions[0].user
+    last = talk.begin(talk.receive("m3"))
+    talk.add(Kind.SESSION_REPAIRED, last, "owner", {"before": True}, Origin.SYSTEM)
+    talk.reply(last, "r3")
+    talk.finish(last)
+    done = await talk.summaries.compress(talk.session, Scripted(DOWN), manual=True)
+    assert done.outcome == "written"
+    assert "没有可留的内容" in talk.context()[-1]
+
+
 async def test_a_summary_of_foreign_replies_is_foreign_and_stays_so_when_rolled_up(talk: Talk) -> None:
     turn = talk.begin(talk.receive("m0"))
     talk.reply(turn, "r0", Origin.WEB)
@@ -462,42 +396,6 @@ def test_a_plan_of_nothing_is_none() -> None:
     assert plan([], SMALL, manual=True) is None
 
 
-# Without a model
-
-
-async def test_extractive_summaries_keep_what_people_said_word_by_word(database: Database) -> None:
-    rules = SummaryRules(max_stored=6, keep_recent=2, batch=6, min_source=2, extractive=True)
-    talk = Talk(database, rules)
-    talk.say("哈哈哈")
-    talk.say("周三不要安排会议，以后都不要。你说呢？", "好的，周三安排会议。")
-    talk.say("截止日期改成 12 月 5 日了")
-    talk.chat(0, 1)
-    model = Scripted(DOWN)
-    await talk.summaries.compress(talk.session, model)
-    assert model.questions == []
-    assert talk.context()[0].splitlines() == [
-        "[2026-11-29]",
-        "- [用户 2026-11-29] 周三不要安排会议，以后都不要。",
-        "- [用户 2026-11-29] 截止日期改成 12 月 5 日了",
-    ]
-
-
-async def test_extractive_roll_ups_stay_short_and_small_talk_is_not_kept(database: Database) -> None:
-    rules = SummaryRules(max_stored=6, keep_recent=2, batch=4, min_source=2, max_in_context=1, extractive=True)
-    talk = Talk(database, rules)
-    talk.say("嗯嗯")
-    talk.say("哈哈")
-    for number in range(20):
-        talk.say(f"第 {number} 件事，一定要在 12 月 {number + 1} 日之前交，{'细节' * 30}")
-    first = await talk.summaries.compress(talk.session, Scripted(), manual=True)
-    assert first.outcome == "written"
-    assert "闲聊" in talk.context()[0]
-    while (await talk.summaries.compress(talk.session, Scripted(), manual=True)).outcome == "written":
-        assert len(talk.context()) == 1
-        assert len(talk.context()[0]) < 500
-        assert "闲聊" not in talk.context()[0]
-
-
 # Whatever happens
 
 
@@ -539,6 +437,7 @@ class _Story:
         self.expected: list[str] = []
         self._queue: list[Event] = []
         self._running: str | None = None
+        self._cut_off: str | None = None
         self._numbers: Iterator[int] = iter(range(10_000))
 
     def do(self, what: str, value: Any) -> None:
@@ -558,7 +457,8 @@ class _Story:
             for _ in range(replies):
                 text = f"r{next(self._numbers)}"
                 self.talk.reply(self._running, text)
-                self.expected.append(text)
+                # The reply of a turn that a clear cut off stands nowhere: it would stand alone.
+                self.expected += [text] if self._running != self._cut_off else []
             self.talk.finish(self._running)
             self._running = None
         elif self._queue:
@@ -577,7 +477,7 @@ class _Story:
 
     def _clear(self, _: int) -> None:
         self.talk.sessions.clear(self.talk.session, "owner")
-        self.expected = []
+        self.expected, self._cut_off = [], self._running
 
     def _delete(self, which: int) -> None:
         found = self.talk.summaries.newest(event_sight(OWNER, ["cli:local"]))

@@ -6,7 +6,7 @@ was said is counted in messages: those of people that a turn took up, and replie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Literal
@@ -66,6 +66,7 @@ KINDS = (
     Kind.TOOL_FINISHED,
     Kind.CONFIRMATION_ANSWERED,
     Kind.CONFIRMATION_EXPIRED,
+    Kind.SESSION_REPAIRED,
 )
 """The kinds that the functions below read."""
 
@@ -85,7 +86,7 @@ def missing(messages: int, rules: SummaryRules) -> int:
 
 def count(events: Iterable[Event]) -> int:
     """The messages among these events."""
-    return sum(_messages(event) for event in events)
+    return sum(messages for _, messages in _counted(events))
 
 
 def plan(events: Sequence[Event], rules: SummaryRules, *, manual: bool = False) -> Cut | None:
@@ -107,10 +108,16 @@ def _amount(messages: int, rules: SummaryRules) -> int:
     return amount if amount >= min(rules.min_source, rules.batch) else 0
 
 
-def _messages(event: Event) -> int:
-    if event.kind is Kind.TURN_STARTED:
-        return len(event.payload.get("messages", ()))
-    return int(is_reply(event))
+def _counted(events: Iterable[Event]) -> Iterator[tuple[Event, int]]:
+    """Each event, with how many messages it brings into the conversation. The reply of a turn that began before a
+    `/clear` stands alone, and is none."""
+    begun: set[str | None] = set()
+    for event in events:
+        if event.kind is Kind.TURN_STARTED:
+            begun.add(event.place.turn)
+            yield event, len(event.payload.get("messages", ()))
+        else:
+            yield event, int(is_reply(event) and event.place.turn in begun)
 
 
 def is_reply(event: Event) -> bool:
@@ -123,8 +130,8 @@ def _cuts(events: Iterable[Event]) -> list[Cut]:
     places: list[Cut] = []
     under_way: set[str] = set()
     messages = 0
-    for event in events:
-        messages += _messages(event)
+    for event, brought in _counted(events):
+        messages += brought
         if event.place.turn is None:
             continue  # a question beside the conversation, such as one of ours
         if event.kind in _WORK:
@@ -145,6 +152,9 @@ class Line:
 
     event: str
     seq: int
+    turn: str | None
+    place: int
+    """Position in the log at which it enters the conversation: for a message that waited, where its turn began."""
     time: datetime
     voice: Voice
     speaker: str
@@ -154,7 +164,8 @@ class Line:
 
 
 def lines(events: Iterable[Event], space: Space, language: Language) -> tuple[Line, ...]:
-    """What is read of these events, in the order of the turns. In a group that is what everybody there has read."""
+    """What is read of these events, in the order of the turns. In a group that is what everybody there has read;
+    what a provider refused, and what was forgotten, is no part of it."""
     reader = _Reader(space, language)
     for event in events:
         reader.take(event)
@@ -166,6 +177,7 @@ class _Reader:
         self._space = space
         self._language = language
         self._received: dict[str, Event] = {}
+        self._turns: set[str | None] = set()
         self._acts: set[str] = set()
         self.found: list[Line] = []
 
@@ -174,29 +186,34 @@ class _Reader:
             case Kind.MESSAGE_RECEIVED:
                 self._received[event.id] = event
             case Kind.TURN_STARTED:
+                self._turns.add(event.place.turn)
                 for name in event.payload.get("messages", ()):
                     if (message := self._received.pop(name, None)) is not None:
-                        self._said(message)
-            case Kind.MESSAGE_SENT if is_reply(event) and event.place.space == self._space:
-                speaker = _ASSISTANT.say(self._language)
-                self._add(event, "assistant", speaker, spoken(event.payload.get("text", ""))[0], event.origin)
+                        self._said(message, event)
+            case Kind.MESSAGE_SENT if is_reply(event) and event.place.turn in self._turns:
+                if event.place.space == self._space:
+                    self._add(event, "assistant", spoken(event.payload.get("text", ""))[0], event.origin)
             case Kind.TOOL_STARTED if event.payload.get("risk") != "read":
                 self._acts.add(event.payload.get("call", ""))
             case Kind.TOOL_FINISHED | Kind.CONFIRMATION_ANSWERED | Kind.CONFIRMATION_EXPIRED:
                 if enters_summary(event.kind, self._space) and (words := self._outcome(event)):
-                    self._add(event, "system", _SYSTEM.say(self._language), words, Origin.SYSTEM)
+                    self._add(event, "system", words, Origin.SYSTEM)
+            case Kind.SESSION_REPAIRED if event.payload.get("before"):
+                self.found = [line for line in self.found if line.turn == event.place.turn]
+            case Kind.SESSION_REPAIRED if event.payload.get("turn"):
+                self.found = [line for line in self.found if line.turn != event.place.turn]
+            case _:
+                pass
 
-    def _said(self, event: Event) -> None:
+    def _said(self, event: Event, turn: Event) -> None:
         if not enters_summary(event.kind, self._space) or event.place.space != self._space:
             return
         received = Received.of(event)
         own, quoted = spoken(received.text)
         if quoted or received.materials or received.attachments:
             own = f"{own} {_WITH_MATERIAL.say(self._language)}".strip()
-        group = self._space.is_group
         # Whoever reads it next in a group may be somebody else, and for them it is material.
-        origin = Origin.FORWARD if group else event.origin
-        self._add(event, "person", received.account if group else _PERSON.say(self._language), own, origin)
+        self._add(event, "person", own, Origin.FORWARD if self._space.is_group else event.origin, turn)
 
     def _outcome(self, event: Event) -> str:
         """What became of an act, in words of our own: a summary must not take a claim for a deed."""
@@ -210,10 +227,18 @@ class _Reader:
         name = payload.get("name") or payload.get("tool", "")
         return known.say(self._language).format(name=name) if known else ""
 
-    def _add(self, event: Event, voice: Voice, speaker: str, text: str, origin: Origin) -> None:
+    def _add(self, event: Event, voice: Voice, text: str, origin: Origin, turn: Event | None = None) -> None:
         text = clipped(flat(mask(text, language=self._language).text), _LONGEST[voice])
+        enters = turn or event
         if text:
-            self.found.append(Line(event.id, event.seq, event.time, voice, speaker, text, origin))
+            speaker = self._speaker(event, voice)
+            line = Line(event.id, event.seq, enters.place.turn, enters.seq, event.time, voice, speaker, text, origin)
+            self.found.append(line)
+
+    def _speaker(self, event: Event, voice: Voice) -> str:
+        if voice == "person" and self._space.is_group:
+            return str(event.payload.get("account", ""))
+        return _SPEAKERS[voice].say(self._language)
 
 
 _LONGEST: Mapping[Voice, int] = {"person": 500, "assistant": 300, "system": 120}
@@ -262,9 +287,11 @@ def tidy(answer: str, language: Language) -> str:
     return text if any(letter.isalnum() for letter in text) else ""
 
 
-_PERSON = Words("用户", "user")
-_ASSISTANT = Words("小青团", "Qingtuan")
-_SYSTEM = Words("系统", "system")
+_SPEAKERS: Mapping[Voice, Words] = {
+    "person": Words("用户", "user"),
+    "assistant": Words("小青团", "Qingtuan"),
+    "system": Words("系统", "system"),
+}
 _SUMMARY = Words("摘要", "summary")
 _WITH_MATERIAL = Words("（附有材料，未摘录）", "(with material, not quoted)")
 _STATUS = {

@@ -2,18 +2,14 @@
 
 A summary is never memory of a person, and it replaces nothing: the raw text stays in `events`, and a deleted
 summary is read raw again. Every message is either in the raw window or in a summary in context: a session's
-summaries follow one another without a gap, and `covered` says where the last one ends. Two kinds of event:
-
-    summary.written  {text: hash of a part, first, last, start, end, messages, days: [first, last], level, absorbs: […]}
-    summary.deleted  {summaries: [ids], erased?}
-
-The text is a part of the log, so that it can be forgotten; a summary whose text is gone never was.
+summaries follow one another without a gap, and `covered` says where the last one ends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from qingtuan.clock import day_of
@@ -23,7 +19,7 @@ from qingtuan.events.log import Event, Log, Place
 from qingtuan.events.sessions import Session
 from qingtuan.identity.privacy import EventSight
 from qingtuan.identity.trust import inherit
-from qingtuan.language import Language
+from qingtuan.language import Language, Words
 from qingtuan.memory import extractive
 from qingtuan.memory.asking import Ask, Customs, Question
 from qingtuan.memory.compressing import (
@@ -39,8 +35,10 @@ from qingtuan.memory.compressing import (
     source_text,
     tidy,
 )
-from qingtuan.messages import Origin, Space
-from qingtuan.storage.sqlite import Database, Row
+from qingtuan.memory.summary_table import Summary, from_row, project
+from qingtuan.messages import Origin
+
+__all__ = ["Compressed", "Summaries", "Summary", "SummaryRules", "SummaryStatus", "SummaryText", "project"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,39 +48,6 @@ class SummaryText:
     text: str
     foreign: bool
     """Whether it was made from material: it then is material, too."""
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """A summary and what it covers."""
-
-    id: str
-    """Of its `summary.written`."""
-    session: str
-    space: Space
-    text: str
-    first: int
-    """Position in the log of the first thing that it was made from."""
-    last: int
-    """Position up to which it covers its session."""
-    start: str
-    """Id of the first message."""
-    end: str
-    """Id of the last message."""
-    messages: int
-    days: tuple[str, str]
-    """Of the first and the last message, ISO, in the person's zone."""
-    created: str
-    """ISO 8601, UTC."""
-    level: int
-    """1 for a summary of messages; of summaries, one more than the highest."""
-    foreign: bool
-
-    @property
-    def shown(self) -> str:
-        """As it stands in a request: with its days, since the words in it may depend on them."""
-        first, last = self.days
-        return f"[{first if first == last else f'{first}~{last}'}]\n{self.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,54 +78,12 @@ class Compressed:
     """Id of the new summary."""
 
 
-def project(database: Database, event: Event) -> None:
-    """Keep `session_summaries` up to date."""
-    payload = event.payload
-    if event.kind is Kind.SUMMARY_WRITTEN and "text" in payload:
-        part = database.row("SELECT body FROM parts WHERE hash = ?", (payload["text"],))
-        if part is not None:
-            _insert(database, event, bytes(part["body"]).decode())
-    elif event.kind is Kind.SUMMARY_DELETED:
-        for name in payload.get("summaries", ()):
-            if payload.get("erased"):
-                database.execute("DELETE FROM session_summaries WHERE id = ?", (name,))
-                database.execute("UPDATE session_summaries SET absorbed_by = NULL WHERE absorbed_by = ?", (name,))
-            else:
-                database.execute("UPDATE session_summaries SET deleted = ? WHERE id = ?", (event.id, name))
-
-
-def _insert(database: Database, event: Event, text: str) -> None:
-    payload, space = event.payload, event.place.space
-    assert space is not None
-    database.execute(
-        "INSERT INTO session_summaries (id, session_key, message_type, user_id, group_id, summary, message_start_id,"
-        " message_end_id, source_message_count, created_at, first_seq, last_seq, first_day, last_day, level,"
-        " is_foreign)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            event.id,
-            event.place.session,
-            space.kind,
-            None if space.is_group else space.id,
-            space.id if space.is_group else None,
-            text,
-            payload["start"],
-            payload["end"],
-            payload["messages"],
-            event.time.isoformat(),
-            payload["first"],
-            payload["last"],
-            *payload["days"],
-            payload["level"],
-            event.origin.foreign,
-        ),
-    )
-    for name in payload.get("absorbs", ()):
-        database.execute("UPDATE session_summaries SET absorbed_by = ? WHERE id = ?", (event.id, name))
-
-
 _PATIENCE = 10
 """Messages after which a summary that failed or came back empty is tried again: not after every turn."""
+
+
+_NOTHING_LEFT = Words("- 这一段没有可留的内容。", "- Nothing of this part can be kept.")
+"""Where all that was said has been forgotten, or was refused by a provider."""
 
 
 class Summaries:
@@ -283,19 +206,19 @@ class Summaries:
         cut = plan(events, self._rules, manual=manual)
         if cut is None:
             return Compressed("nothing_due")
-        taken = [event for event in events if event.seq <= cut.seq]
-        person = _person_of(session, taken)
-        language = self._customs.language(person)
-        read = lines(taken, session.space, language)
-        if not read:
-            return Compressed("failed")
+        person = _person_of(session, events)
+        # A repair further down may be about what stands before the cut, so all of it is read.
+        found = lines(events, session.space, self._customs.language(person))
+        read = tuple(line for line in found if line.place <= cut.seq)
         text = await self._written(read, person, ask)
         if not text or self._behind(session) != after:
             return Compressed("failed")
-        return Compressed("written", cut.messages, self._write(session, read, cut, text, person))
+        return Compressed("written", cut.messages, self._write(session, read, events, cut, text))
 
     async def _written(self, read: Sequence[Line], person: str | None, ask: Ask) -> str:
         language, zone = self._customs.language(person), self._customs.zone(person)
+        if not read:
+            return _NOTHING_LEFT.say(language)
         if self._rules.extractive:
             return extractive.extract(read, zone, language)
         return await self._asked(source_text(read, zone, language), language, ask)
@@ -307,16 +230,17 @@ class Summaries:
         except (ModelUnreachable, ModelRefused):
             return ""
 
-    def _write(self, session: Session, read: Sequence[Line], cut: Cut, text: str, person: str | None) -> str:
+    def _write(self, session: Session, read: Sequence[Line], events: Sequence[Event], cut: Cut, text: str) -> str:
+        person = _person_of(session, events)
         zone = self._customs.zone(person)
-        said = [line for line in read if line.voice != "system"] or list(read)
+        (first, start, began), (_, end, ended) = _ends(read, events, cut)
         payload: dict[str, object] = {
-            "first": min(line.seq for line in read),
+            "first": first,
             "last": cut.seq,
-            "start": said[0].event,
-            "end": said[-1].event,
+            "start": start,
+            "end": end,
             "messages": cut.messages,
-            "days": [day_of(line.time, zone).isoformat() for line in (said[0], said[-1])],
+            "days": [day_of(began, zone).isoformat(), day_of(ended, zone).isoformat()],
             "level": 1,
         }
         return self._append(session, payload, text, origin_of(read), person)
@@ -386,7 +310,7 @@ class Summaries:
             " ORDER BY last_seq DESC LIMIT ?",
             [*values, limit],
         )
-        return [_summary(row) for row in rows]
+        return [from_row(row) for row in rows]
 
     def delete(self, session: Session, summary: str, person: str, *, cause: str | None = None) -> list[str]:
         """Delete a summary and those that come after it: what they cover is read raw again, in one piece. The ids
@@ -410,7 +334,7 @@ class Summaries:
             (person, Kind.MESSAGE_RECEIVED),
         )
         theirs: dict[str, list[Summary]] = {}
-        for summary in map(_summary, rows):
+        for summary in map(from_row, rows):
             theirs.setdefault(summary.session, []).append(summary)
         with self._log.transaction():
             for session, found in theirs.items():
@@ -431,11 +355,15 @@ class Summaries:
 
     def _messages(self, session: Session) -> int:
         """How many messages the raw window holds."""
+        after = self._behind(session)
         row = self._log.database.row(
-            "SELECT TOTAL(CASE kind WHEN ? THEN json_array_length(payload, '$.messages')"
-            " ELSE json_extract(payload, '$.kind') = 'reply' END) AS messages FROM events"
-            " WHERE session = ? AND seq > ? AND kind IN (?, ?)",
-            (Kind.TURN_STARTED, session.id, self._behind(session), Kind.TURN_STARTED, Kind.MESSAGE_SENT),
+            "SELECT TOTAL(CASE kind WHEN ? THEN json_array_length(payload, '$.messages') ELSE"
+            " json_extract(payload, '$.kind') = 'reply' AND turn IN (SELECT turn FROM events WHERE session = ? AND"
+            " seq > ? AND kind = ?) END) AS messages FROM events WHERE session = ? AND seq > ? AND kind IN (?, ?)",
+            (
+                *(Kind.TURN_STARTED, session.id, after, Kind.TURN_STARTED),
+                *(session.id, after, Kind.TURN_STARTED, Kind.MESSAGE_SENT),
+            ),
         )
         return int(row["messages"]) if row else 0
 
@@ -446,7 +374,7 @@ class Summaries:
             " AND absorbed_by IS NULL AND deleted IS NULL ORDER BY last_seq",
             (session.id, self._cleared(session)),
         )
-        return [_summary(row) for row in rows]
+        return [from_row(row) for row in rows]
 
 
 def _person_of(session: Session, events: Iterable[Event]) -> str | None:
@@ -455,19 +383,13 @@ def _person_of(session: Session, events: Iterable[Event]) -> str | None:
     return None if session.space.is_group else next(people, None)
 
 
-def _summary(row: Row) -> Summary:
-    return Summary(
-        id=row["id"],
-        session=row["session_key"],
-        space=Space.parse(f"{row['message_type']}:{row['user_id'] or row['group_id']}"),
-        text=row["summary"],
-        first=row["first_seq"],
-        last=row["last_seq"],
-        start=row["message_start_id"],
-        end=row["message_end_id"],
-        messages=row["source_message_count"],
-        days=(row["first_day"], row["last_day"]),
-        created=row["created_at"],
-        level=row["level"],
-        foreign=bool(row["is_foreign"]),
-    )
+_Mark = tuple[int, str, datetime]
+
+
+def _ends(read: Sequence[Line], events: Sequence[Event], cut: Cut) -> tuple[_Mark, _Mark]:
+    """Position, id and time of the first and the last message that a summary covers: of those that were read, or,
+    if nothing could be, of the turns."""
+    marks: list[_Mark] = sorted((line.seq, line.event, line.time) for line in read if line.voice != "system")
+    if not marks:
+        marks = [(one.seq, one.id, one.time) for one in events if one.kind is Kind.TURN_STARTED and one.seq <= cut.seq]
+    return marks[0], marks[-1]

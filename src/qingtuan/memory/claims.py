@@ -1,0 +1,247 @@
+"""What a model claims that somebody said, checked word by word against what they did say. Pure.
+
+A claim needs evidence: a span of the message that it names. Its value needs to stand on that message's words; a
+negation must not be lost; and what kind of sentence it was, code decides (`statements`). Whatever fails is dropped
+without a word to anybody.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, tzinfo
+from typing import Any, cast, get_args
+
+from qingtuan.identity.evidence import OwnWords, chinese_numbers, squeezed
+from qingtuan.identity.redaction import has_secret, readable
+from qingtuan.memory.periods import Period, periods, spelled_out
+from qingtuan.memory.statements import Spot, spot_of, unfit, worth_reading
+from qingtuan.memory.topics import Kind
+from qingtuan.memory.wiki.one_line import flat
+from qingtuan.models.embedded.guards import negation_kept
+from qingtuan.tools.strict_json import NotStrict, parse_object
+
+LEAST_CONFIDENCE = 0.6
+"""Below this a claim is dropped (memory.md, Writing)."""
+
+MOST_CLAIMS = 24
+"""Of one answer; the rest is passed over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One candidate as a model wrote it: of the right types, and nothing more is known of it."""
+
+    kind: Kind
+    subject: str
+    predicate: str
+    value: str
+    topic: str
+    since: str
+    until: str
+    confidence: float
+    explicit: bool
+    message: int
+    """Number of the message in the question, from 1."""
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a person said in one message, and when."""
+
+    words: str
+    """Their own, secrets masked."""
+    said_at: datetime
+    zone: tzinfo
+    """Of the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backed:
+    """A claim that its message bears out."""
+
+    claim: Claim
+    value: str
+    """With relative words for days spelled out."""
+    explicit: bool
+    """Whether the person said it in so many words."""
+    since: date | None = None
+    until: date | None = None
+
+
+# Reading an answer
+
+_LISTS = ("candidates", "memories", "items", "facts")
+_FENCE = re.compile(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.DOTALL)
+_LENGTHS = {"subject": 40, "predicate": 40, "value": 300, "topic": 40, "since": 40, "until": 40, "evidence": 500}
+"""Characters; longer ones are no such thing."""
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "candidates": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "type": {"type": "string", "enum": list(get_args(Kind))},
+                    **{name: {"type": "string"} for name in _LENGTHS},
+                    "confidence": {"type": "number"},
+                    "explicit": {"type": "boolean"},
+                    "message": {"type": "integer"},
+                },
+                "required": ["type", *_LENGTHS, "confidence", "explicit", "message"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["candidates"],
+    "additionalProperties": False,
+}
+"""What an answer should look like."""
+
+
+def claims_in(answer: str) -> tuple[Claim, ...]:
+    """The claims of an answer. Prose, broken JSON, `[]` and `{}` hold none; one of wrong types is passed over."""
+    text = answer.strip()
+    if fenced := _FENCE.match(text):
+        text = fenced[1]
+    if text.startswith("["):
+        text = f'{{"candidates": {text}}}'
+    try:
+        parsed = parse_object(text)
+    except NotStrict:
+        return ()
+    listed: list[Any] = next((parsed[name] for name in _LISTS if isinstance(parsed.get(name), list)), [])
+    found = (_claim(item) for item in listed[:MOST_CLAIMS] if isinstance(item, dict))
+    return tuple(claim for claim in found if claim is not None)
+
+
+def _claim(item: dict[str, Any]) -> Claim | None:
+    texts = {name: item.get(name) or "" for name in _LENGTHS}
+    number, confidence = item.get("message"), item.get("confidence")
+    if not all(isinstance(text, str) and len(text) <= _LENGTHS[name] for name, text in texts.items()):
+        return None
+    if isinstance(number, str) and number.strip("# ").isdecimal():
+        number = int(number.strip("# "))
+    if not isinstance(number, int) or isinstance(number, bool) or item.get("type") not in get_args(Kind):
+        return None
+    if not isinstance(confidence, (int, float)) or isinstance(confidence, bool) or not math.isfinite(confidence):
+        return None
+    flattened = {name: flat(text) for name, text in texts.items()}
+    kind = cast(Kind, item["type"])
+    return Claim(kind=kind, confidence=confidence, explicit=item.get("explicit") is True, message=number, **flattened)
+
+
+# Checking a claim
+
+
+def backed(claim: Claim, said: Said) -> Backed | None:
+    """The claim as its message bears it out; None if it does not."""
+    span = _span(said.words, claim.evidence)
+    if span is None or claim.confidence < LEAST_CONFIDENCE or not claim.predicate or not claim.value:
+        return None
+    if _is_secret(claim) or not worth_reading(claim.evidence):
+        return None
+    spot = spot_of(said.words, *span)
+    if unfit(spot, claim.kind) is not None or not negation_kept(said.words, f"{claim.predicate} {claim.value}"):
+        return None
+    named = periods(said.words, said.said_at, said.zone)
+    if not _grounded(claim.value, said.words, named):
+        return None
+    return _dated(claim, said, spot, named)
+
+
+_EDGES = " \t“”\"'‘’「」『』。，,.!！?？…;；:："
+
+
+def _span(words: str, piece: str) -> tuple[int, int] | None:
+    """Where a piece stands in a message, spaces, letter case and width aside."""
+    sought = squeezed(piece.strip(_EDGES))
+    letters: list[str] = []
+    places: list[int] = []
+    plain, origin = readable(words)
+    for index, character in enumerate(plain):
+        for letter in character.casefold():
+            if not letter.isspace():
+                letters.append(letter)
+                places.append(origin[index])
+    start = "".join(letters).find(sought) if len(sought) > 1 else -1
+    return (places[start], places[start + len(sought) - 1] + 1) if start >= 0 else None
+
+
+_MASK = re.compile(r"已隐去|\[hidden:")
+
+
+def _is_secret(claim: Claim) -> bool:
+    texts = (
+        claim.subject,
+        claim.predicate,
+        claim.value,
+        claim.topic,
+        claim.evidence,
+        f"{claim.predicate}: {claim.value}",
+    )
+    return any(_MASK.search(text) or has_secret(text) for text in texts)
+
+
+_WORD = re.compile(r"[^\W_\u3400-\u9fff\uf900-\ufaff]+")
+_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+")
+_SHORT = 3
+_SHARE = 0.5
+
+
+def _grounded(value: str, words: str, named: Sequence[Period]) -> bool:
+    """Whether a value is made of what the message says: every word and number of it stands there, every short
+    Chinese run, and of longer ones at least half of the pairs. Names that nobody named do not."""
+    heard, plain = squeezed(words), squeezed(value)
+    spoken = {word.casefold() for word in _WORD.findall(readable(words)[0])}
+    spoken |= chinese_numbers(words) | {part for one in named for part in _WORD.findall(one.written)}
+    if not all(word.casefold() in spoken for word in _WORD.findall(readable(value)[0])):
+        return False
+    for run in _HAN.findall(plain):
+        pairs = [run[index : index + 2] for index in range(len(run) - 1)]
+        share = sum(pair in heard for pair in pairs) / len(pairs) if pairs else 0.0
+        if run not in heard and (len(run) <= _SHORT or share < _SHARE):
+            return False
+    return any(letter.isalnum() for letter in plain)
+
+
+def _dated(claim: Claim, said: Said, spot: Spot, named: Sequence[Period]) -> Backed:
+    """With its days: those that the person named, as code reads them."""
+    since, since_known = _period(claim.since, said, named)
+    until, until_known = _period(claim.until, said, named)
+    occasion = claim.kind in ("event", "task")
+    if occasion and since is None and until is None:
+        here = periods(spot.sentence, said.said_at, said.zone)
+        until = here[0] if len(here) == 1 else None
+        since = until if claim.kind == "event" else None
+    first, last = since.first if since else None, until.last if until else None
+    if occasion:
+        last = last or (since.last if since else None)
+    value = spelled_out(claim.value, said.said_at, said.zone, every=occasion)
+    if occasion and last is not None and not periods(value, said.said_at, said.zone):
+        days = last.isoformat() if first in (None, last) else f"{first}~{last}"
+        value = f"{value}（{days}）" if _HAN.search(value) else f"{value} ({days})"
+    explicit = claim.explicit and since_known and until_known and OwnWords(said.words).hold(claim.value)
+    # What lies ahead is known already: the days stand in the value, and it is over after the last one.
+    return Backed(claim, value, explicit, None if occasion else first, last)
+
+
+def _period(text: str, said: Said, named: Sequence[Period]) -> tuple[Period | None, bool]:
+    """What a claim's word for a time means; and whether that is what the person said. A date that a model worked
+    out counts only where code comes to the same one."""
+    if not text:
+        return None, True
+    found = periods(text, said.said_at, said.zone)
+    if not found or len(found) > 1:
+        return None, False
+    period = found[0]
+    if squeezed(text[period.start : period.end]) in squeezed(said.words):
+        return period, True
+    same = next((one for one in named if one.first <= period.first and period.last <= one.last), None)
+    today = said.said_at.astimezone(said.zone).date()
+    return same, same is not None or period.first == period.last == today
