@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -21,10 +22,13 @@ from qingtuan.clock import ManualClock
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.home import Home
-from qingtuan.messages import Inbound, Material, Space
+from qingtuan.messages import Inbound, Space
 from qingtuan.settings import load
 from qingtuan.tools.registry import Provider
 from tests.fakes.model_server import Asked, ModelServer, Reply, Rule, call, script
+
+PATIENCE = 60.0
+"""Seconds of real time after which nothing will happen any more. No test waits for that but one that hangs."""
 
 OWNER = "cli:local"
 START = datetime(2026, 11, 29, 10, tzinfo=ZoneInfo("Asia/Shanghai"))
@@ -64,6 +68,9 @@ class Conversation:
         self._numbers = count(1)
         self.server = ModelServer(self._answer)
         self._app: App | None = None
+        self._fault: Exception | None = None
+        """What went wrong in a script. A model that broke would be tried again, on a clock that nobody moves."""
+        self._broke = asyncio.Event()
 
     @property
     def app(self) -> App:
@@ -75,9 +82,11 @@ class Conversation:
         await self.start()
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, kind: object, *_: object) -> None:
         await self.stop()
         await self.server.__aexit__(None, None, None)
+        if kind is None and self._fault is not None:
+            raise self._fault
 
     async def start(self) -> None:
         """Open the instance, as a process does that starts."""
@@ -108,47 +117,55 @@ class Conversation:
         self._rules = list(rules)
 
     def _answer(self, asked: Asked) -> Reply:
-        return script(*self._rules)(asked)
+        try:
+            return script(*self._rules)(asked)
+        except Exception as error:  # noqa: BLE001 (told to the test by `settled`)
+            self._fault = error
+            self._broke.set()
+            return Reply(f"the script broke: {error!r}", status=400)
 
     # Talking
 
-    async def say(
-        self,
-        text: str,
-        by: str = OWNER,
-        space: Space | None = None,
-        *,
-        session: str | None = None,
-        materials: Sequence[Material] = (),
-    ) -> list[str]:
-        """Say something, wait until all is done, and give what was answered, each message delivered."""
-        await self.send(text, by, space, session=session, materials=materials)
-        await self.app.queues.idle()
+    async def say(self, text: str, by: str = OWNER, space: Space | None = None, **more: Any) -> list[str]:
+        """Say something, wait until all is done, and give what was answered, each message delivered.
+
+        `more`: further fields of `Inbound`, such as `session`, `quotes`, `materials`, `nickname`.
+        """
+        await self.send(text, by, space, **more)
+        await self.settled()
         return self.deliver(space or Space("private", by))
 
-    async def send(
-        self,
-        text: str,
-        by: str = OWNER,
-        space: Space | None = None,
-        *,
-        session: str | None = None,
-        materials: Sequence[Material] = (),
-    ) -> None:
+    async def send(self, text: str, by: str = OWNER, space: Space | None = None, **more: Any) -> None:
         """Say something without waiting for an answer."""
-        self.clock.advance(timedelta(seconds=3))
-        await self.app.desk.receive(
-            Inbound(
-                channel=by.partition(":")[0],
-                account=by,
-                space=space or Space("private", by),
-                message_id=f"m{next(self._numbers)}-{self.clock.monotonic()}",
-                text=text,
-                time=self.clock.now(),
-                session=session,
-                materials=tuple(materials),
-            )
+        # Whoever is not the owner has a cool-down, which nobody in a test waits for.
+        self.clock.advance(timedelta(seconds=3 if by == OWNER else 11))
+        inbound = Inbound(
+            channel=by.partition(":")[0],
+            account=by,
+            space=space or Space("private", by),
+            message_id=f"m{next(self._numbers)}-{self.clock.monotonic()}",
+            text=text,
+            time=self.clock.now(),
         )
+        await self.app.desk.receive(replace(inbound, **more))
+
+    async def settled(self) -> None:
+        """Wait until no turn is left to do. Raises at once what went wrong in the script."""
+        await self._wait(self.app.queues.idle())
+
+    async def _wait(self, work: Awaitable[None]) -> None:
+        """Wait for `work`, unless the script breaks; and not for ever."""
+        done, broke = asyncio.ensure_future(work), asyncio.ensure_future(self._broke.wait())
+        await asyncio.wait({done, broke}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+        broke.cancel()
+        if self._fault is not None:
+            done.cancel()
+            raise self._fault
+        if not done.done():
+            done.cancel()
+            failed = [event.payload for event in self.events(Kind.MODEL_FAILED, Kind.TURN_FAILED)[-3:]]
+            raise AssertionError(f"nothing happens any more; what failed last: {failed}")
+        done.result()
 
     def deliver(self, space: Space) -> list[str]:
         """Hand over what waits for a space, as its platform would take it; the texts."""
@@ -169,8 +186,12 @@ class Conversation:
     async def later(self, **delta: float) -> None:
         """Let time pass, and what is due happen."""
         self.clock.advance(timedelta(**delta))
-        await self.app.queues.idle()
-        await self.app.afterwards.done()
+        await self.settled()
+        await self.done()
+
+    async def done(self) -> None:
+        """Wait until what is due after the turns is done, too: summaries, extraction."""
+        await self._wait(self.app.afterwards.done())
 
     # Looking
 

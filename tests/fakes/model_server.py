@@ -202,7 +202,7 @@ class ModelServer:
         self._ids = itertools.count(1)
         self._failure: AssertionError | None = None
         self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.StreamWriter] = set()
+        self._connections: dict[asyncio.StreamWriter, asyncio.Task[Any] | None] = {}
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=1 << 24)
@@ -212,8 +212,10 @@ class ModelServer:
     async def __aexit__(self, kind: object, *_: object) -> None:
         assert self._server is not None
         self._server.close()
+        tasks = [task for task in self._connections.values() if task is not None]
         for writer in self._connections:
             writer.transport.abort()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._server.wait_closed()
         if self._failure is not None and kind is None:
             raise self._failure
@@ -223,7 +225,7 @@ class ModelServer:
         return f"http://127.0.0.1:{self._port}/v1"
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._connections.add(writer)
+        self._connections[writer] = asyncio.current_task()
         try:
             while (asked := await _read_request(reader)) is not None:
                 if not await self._respond(asked, writer):
@@ -231,7 +233,7 @@ class ModelServer:
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
-            self._connections.discard(writer)
+            self._connections.pop(writer, None)
             writer.close()
 
     async def _respond(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
