@@ -343,11 +343,15 @@ async def test_more_than_three_do_not_pile_up(chat: Conversation, bookings: Book
 
 async def test_a_yes_does_not_wait_behind_the_turns_of_its_session(chat: Conversation, bookings: Bookings) -> None:
     await chat.say(WISH)
-    slow = Reply("等了一会儿", delay=0.3)
+    began = asyncio.Event()
+
+    def slow(asked: Asked) -> Reply:
+        began.set()
+        return Reply("等了一会儿", delay=0.3)
+
     chat.model(on_user("慢慢想", slow), on_user("之后", "说过了"), on_result("预约成功", DONE))
     await chat.send("慢慢想一个问题")
-    while len(chat.server.requests) < 2:
-        await asyncio.sleep(0.01)
+    await began.wait()
     await chat.send("之后再说一个")
     await chat.send("确认")
     await chat.settled()

@@ -81,7 +81,9 @@ class Remembered:
 
 
 _EXPLICIT = re.compile(
-    r"记住|记下|记着|记得我|帮我记|记一下|以后都?|从今往后|从现在起"
-    r"|\bremember\b|\bkeep in mind\b|\bnote that\b|\bfrom now on\b|\bplease note\b",
+    r"(?<![不别勿])(?<!不[要用必])(?<!别[再去])(?:记住|记下|记着|帮我记|记一下)"
+    r"|(?<![还你不])记得我(?![吗么？?])|以后(?!再说)|从今往后|从现在起"
+    r"|(?<!not )(?<!n't )(?<!do you )(?<!never )\b(?:remember|keep in mind|note that)\b|\bfrom now on\b",
     re.IGNORECASE,
 )
+"""A command to keep it; not the question whether it is known, and not the wish that it be forgotten."""

@@ -40,6 +40,8 @@ def memory_commands(memory: Memory, recall: Recall, undoing: Undoing, zone: tzin
 
     async def undo(invocation: Invocation) -> CommandReply:
         undone = await undoing.last(subs.by(invocation))
+        if invocation.reader.space.is_group:
+            return CommandReply(_UNDONE_HERE.say(invocation.language))  # what it was may be private
         return CommandReply(_UNDONE.say(invocation.language).format(what=undone))
 
     usage = "[list|add|del|edit|pin|share|why|clear]"
@@ -238,3 +240,4 @@ _SURELY = Words(
 )
 _CLEARED = Words("{count} 条移到历史了。/undo 可撤销", "{count} entries moved to history. /undo takes it back")
 _UNDONE = Words("已撤销：{what}", "Taken back: {what}")
+_UNDONE_HERE = Words("已撤销你上一次的写入。", "Your last write is taken back.")
