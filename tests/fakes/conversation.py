@@ -186,6 +186,8 @@ class Conversation:
     async def later(self, **delta: float) -> None:
         """Let time pass, and what is due happen."""
         self.clock.advance(timedelta(**delta))
+        for _ in range(5):  # whoever slept begins
+            await asyncio.sleep(0)
         await self.settled()
         await self.done()
 

@@ -246,11 +246,21 @@ def _texts(home: Home, settings: Settings) -> Texts:
 
 
 def _chores(kit: Kit, parts: Remembering, settings: Settings) -> Chores:
-    async def compress(session: Session) -> None:
-        if parts.summaries.is_due(session):
-            await parts.summaries.compress(session, Aside(kit, Place(session.id, session.space)))
+    def aside(session: Session) -> Aside:
+        return Aside(kit, Place(session.id, session.space))
 
-    return Chores(compress, compress, settings.memory.quiet_seconds)
+    async def at_once(session: Session) -> None:
+        if parts.summaries.is_due(session):
+            await parts.summaries.compress(session, aside(session))
+        await parts.learning.learn(session, aside(session), quiet=False)
+
+    async def when_quiet(session: Session) -> None:
+        # The small local model takes as long to look through a single message as to answer it, and finds little
+        # that it has not remembered by then: it waits for a full batch.
+        if settings.llm.base_url is not None:
+            await parts.learning.learn(session, aside(session), quiet=True)
+
+    return Chores(at_once, when_quiet, settings.memory.quiet_seconds)
 
 
 def _commands(

@@ -18,7 +18,9 @@ from qingtuan.indexes.indexes import Index, Indexes
 from qingtuan.language import Language
 from qingtuan.memory.asking import Customs
 from qingtuan.memory.compressing import SummaryRules
+from qingtuan.memory.extraction import Extraction, ExtractionRules
 from qingtuan.memory.injection import Budget
+from qingtuan.memory.learning import Learning
 from qingtuan.memory.library import Library
 from qingtuan.memory.memory import Memory, Policies
 from qingtuan.memory.notes import Notes
@@ -44,6 +46,7 @@ class Remembering:
     recall: Recall
     undoing: Undoing
     summaries: Summaries
+    learning: Learning
     customs: Customs
 
     async def inject(self, reader: Reader, words: str) -> Injected:
@@ -83,16 +86,20 @@ def remembering(home: Home, settings: Settings, log: Log, people: People, ids: I
         max_context_messages=wanted.max_context_messages,
         extractive=settings.llm.base_url is None,
     )
+    policies = Policies(wanted.policy_private, wanted.policy_group)
+    memory = Memory(library, log, people, ids, clock, policies)
+    extraction = Extraction(log, people, library, ExtractionRules(policies.of, wanted.extract_after), customs)
     return Remembering(
         store=store,
         indexes=indexes,
         beliefs=beliefs,
         library=library,
-        memory=Memory(library, log, people, ids, clock, Policies(wanted.policy_private, wanted.policy_group)),
+        memory=memory,
         notes=Notes(library, log, ids, clock),
         recall=Recall(library, log, clock, budget, _listener(customs)),
         undoing=Undoing(library, log),
         summaries=Summaries(log, rules, customs),
+        learning=Learning(extraction, memory),
         customs=customs,
     )
 

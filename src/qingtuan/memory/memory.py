@@ -31,6 +31,7 @@ from qingtuan.memory.wiki.bullets import CHINESE
 from qingtuan.memory.wiki.disk import PageChanged
 from qingtuan.memory.wiki.page import Belief, Page, new_page
 from qingtuan.memory.wiki.store import Change
+from qingtuan.messages import Space
 from qingtuan.storage.files import content_hash
 
 _TRIES = 5
@@ -40,12 +41,19 @@ _CLEAR_WINNER = 1.3
 """How much better than the next the best match must be, to be forgotten without asking which."""
 
 
+Policy = Literal["auto", "review", "manual"]
+
+
 @dataclass(frozen=True, slots=True)
 class Policies:
     """How talk becomes memory, by kind of space (memory.md, product.md)."""
 
-    private: Literal["auto", "review", "manual"] = "auto"
-    group: Literal["auto", "review", "manual"] = "manual"
+    private: Policy = "auto"
+    group: Policy = "manual"
+
+    def of(self, space: Space) -> Policy:
+        """How it is in this space."""
+        return self.group if space.is_group else self.private
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +89,7 @@ class Memory:
         scope = self._scope_of(wish, by)
         if not may_write(by.reader, scope, writes_group=self._writes_group(by)):
             raise NotAllowed(_MAY_NOT_WRITE)
-        policy = self._policies.group if by.reader.space.is_group else self._policies.private
+        policy = self._policies.of(by.reader.space)
         if wish.how not in ("manual", "hand") and not by.explicit and policy != "auto":
             if policy == "manual":
                 raise ToolFailed(_ASK_FOR_WORDS)

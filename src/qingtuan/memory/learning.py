@@ -1,0 +1,44 @@
+"""What extraction found, written down or put up for review: the last step after a stretch of talk was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qingtuan.events.sessions import Session
+from qingtuan.language import Words
+from qingtuan.memory.asking import Ask
+from qingtuan.memory.extraction import Extraction
+from qingtuan.memory.memory import Memory
+
+_INFERRED = Words("这是从聊天里看出来的，等本人确认。", "This was concluded from talk and waits for the person's word.")
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """Reads sessions and keeps what they hold."""
+
+    extraction: Extraction
+    memory: Memory
+
+    async def learn(self, session: Session, ask: Ask, *, quiet: bool) -> None:
+        """Look a session through if that is due, stretch by stretch.
+
+        Raises:
+            StorageFailed: a belief cannot be written; the stretch is read again later.
+        """
+        reached = -1
+        while self.extraction.is_due(session, quiet=quiet):
+            extracted = await self.extraction.extract(session, ask)
+            if extracted.failed or extracted.upto <= reached:
+                return
+            reached = extracted.upto
+            written = proposed = 0
+            for found in extracted.found:
+                if found.write:
+                    kept = await self.memory.keep(found.candidate, found.scope, found.by)
+                    written += kept.outcome != "review"
+                    proposed += kept.outcome == "review"
+                else:
+                    self.memory.propose(found.candidate, found.scope, found.by, _INFERRED)
+                    proposed += 1
+            self.extraction.record(session, extracted, written=written, proposed=proposed)
