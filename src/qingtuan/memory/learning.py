@@ -41,4 +41,6 @@ class Learning:
                 else:
                     self.memory.propose(found.candidate, found.scope, found.by, _INFERRED)
                     proposed += 1
+            for turn in {found.by.place.turn for found in extracted.found if found.by.place.turn}:
+                await self.memory.commit(turn)
             self.extraction.record(session, extracted, written=written, proposed=proposed)

@@ -105,7 +105,8 @@ class Memory:
             decided[:] = [decision]
             if not isinstance(decision, Write):
                 return None
-            return _Plan(apply(pages, decision.changes, self._today(by)), f"记住：{candidate.text}")
+            text = candidate.text or f"{candidate.predicate}：{candidate.value}"
+            return _Plan(apply(pages, decision.changes, self._today(by)), f"记住：{text}")
 
         before = self.library.pages(scope)
         await self._change(scope, by, plan)
