@@ -34,6 +34,7 @@ class Indexes:
 
     def __init__(self, folder: Path, embedder: Embedder | None, clock: Clock, *, open_files: int = 16) -> None:
         """`embedder` None: words alone find things. `open_files`: scopes of each index that stay open, 1 or more."""
+        use_one_thread()
         self._folder = folder
         self._embeddings = Embeddings(embedder, clock)
         self._open_files = open_files
@@ -104,7 +105,6 @@ class Index:
         if not self._anything(query.allowed):
             return []
         vector = self._embeddings.query(query.text)
-        use_one_thread()
         # numpy comes with this import; a process that finds nothing to search does without it.
         from qingtuan.indexes.search import Meaning, search
 
