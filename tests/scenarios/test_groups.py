@@ -90,10 +90,15 @@ async def test_what_is_public_is_for_everybody(chat: Conversation) -> None:
 
 async def test_addresses_and_numbers_stay_private_whatever_is_asked(chat: Conversation) -> None:
     await chat.say("/memory add 家住解放路12号3单元402室")
-    for level in ("own", "public"):
+    for level in ("own", "public", "all"):
         assert await chat.say(f"/memory share 1 {level}") == ["住址和电话只留给你自己看。"]
-    assert "解放路" not in await heard(chat, OWNER_QQ, GROUP)
-    assert "解放路" in await heard(chat, OWNER)
+    # Nor does one slip into an entry that others see.
+    await chat.say("/memory add 喜欢喝茶")
+    await chat.say("/memory share 2 public")
+    await chat.say("/memory edit 2 住解放路12号3单元402室")
+    for by, space in ((OWNER_QQ, GROUP), (MEMBER, GROUP), (MEMBER, None)):
+        assert "解放路" not in await heard(chat, by, space)
+    assert (await heard(chat, OWNER)).count("解放路") == 2
 
 
 async def test_shared_entries_are_for_all(chat: Conversation) -> None:
@@ -254,10 +259,19 @@ async def test_tool_results_of_one_person_are_not_in_the_requests_of_the_next(ch
     assert "四百二十七" in await heard(chat, OWNER_QQ, GROUP, "多少来着？")
 
 
-async def test_commands_that_print_memory_do_not_answer_in_a_group(chat: Conversation) -> None:
+async def test_commands_print_no_memory_of_a_person_in_a_group(chat: Conversation) -> None:
     await chat.say("/memory add 存折在书房抽屉")
-    for command in ("/memory", "/memory list", "/记忆", "/memory why 1", "/memory del 1", "/memory edit 1 x"):
+    for command in (
+        "/memory why 1",
+        "/memory del 1",
+        "/memory edit 1 x",
+        "/memory 不吃葱",
+        "/memory clear",
+        "/记忆 置顶 1",
+    ):
         assert await chat.say(command, OWNER_QQ, GROUP) == ["这里是群，私聊我再说。"], command
+    for command in ("/memory", "/memory list", "/记忆"):
+        assert await chat.say(command, OWNER_QQ, GROUP) == ["这个群还没有记住什么。"], command
     assert "存折" in (await chat.say("/memory"))[0]
 
 

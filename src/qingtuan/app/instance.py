@@ -268,7 +268,7 @@ def _commands(
 ) -> Commands:
     commands: list[Commands] = []
     every = [
-        *memory_commands(parts.memory, parts.recall, parts.undoing, settings.zone),
+        *memory_commands(parts.memory, parts.recall, parts.undoing, kit.people, settings.zone),
         *conversation_commands(kit.record.sessions, queues, afterwards.left, lambda: commands[0]),
     ]
     commands.append(Commands(every))

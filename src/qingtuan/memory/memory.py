@@ -16,8 +16,7 @@ from qingtuan.errors import NotAllowed, NotThere, StorageFailed, ToolFailed
 from qingtuan.events.kinds import Kind as EventKind
 from qingtuan.events.log import Log
 from qingtuan.identity.people import People
-from qingtuan.identity.privacy import How, Writing, may_write, sight, visibility_for_write
-from qingtuan.identity.redaction import mask
+from qingtuan.identity.privacy import may_write, sight
 from qingtuan.identity.scopes import SHARED, Scope, Visibility
 from qingtuan.ids import Ids
 from qingtuan.language import Language, Words
@@ -31,6 +30,7 @@ from qingtuan.memory.wiki.bullets import CHINESE
 from qingtuan.memory.wiki.disk import PageChanged
 from qingtuan.memory.wiki.page import Belief, Page, new_page
 from qingtuan.memory.wiki.store import Change
+from qingtuan.memory.wishes import candidate_of, label_for, statement
 from qingtuan.messages import Space
 from qingtuan.storage.files import content_hash
 
@@ -93,8 +93,8 @@ class Memory:
         if wish.how not in ("manual", "hand") and not by.explicit and policy != "auto":
             if policy == "manual":
                 raise ToolFailed(_ASK_FOR_WORDS)
-            return self.propose(self._candidate(wish, by), scope, by, _REVIEW_FIRST)
-        return await self.keep(self._candidate(wish, by), scope, by)
+            return self.propose(candidate_of(wish, by), scope, by, _REVIEW_FIRST)
+        return await self.keep(candidate_of(wish, by), scope, by)
 
     async def keep(self, candidate: Candidate, scope: Scope, by: By) -> Remembered:
         """Write a candidate into a scope as `decide` says."""
@@ -175,11 +175,12 @@ class Memory:
     async def edit(self, name: str, text: str, by: By) -> Known:
         """Give an entry another text, by hand."""
         known = self._mine(name, by)
-        safe = mask(text, keep_phone=not by.reader.space.is_group, language=by.language).text
+        safe = statement(text, by, manual=True)
 
         def change(page: Page, belief: Belief, day: date) -> Page:
             page = edits.with_text(page, belief.number or 0, safe, day)
-            data = replace(belief.data, value=None, how="manual", source=by.cause)
+            label = label_for(belief, safe, by, belief.visibility)
+            data = replace(belief.data, value=None, how="manual", source=by.cause, visibility=label)
             return edits.with_data(page, belief.number or 0, data, day)
 
         return await self._edit(known, by, f"改成：{safe}", change)
@@ -196,15 +197,14 @@ class Memory:
     async def share(self, name: str, wanted: Visibility | Literal["all"], by: By) -> Known:
         """Say how far an entry may be seen; `all` moves it to the shared entries (the owner's)."""
         known = self._mine(name, by)
-        if wanted == "all":
-            if not may_write(by.reader, SHARED):
-                raise NotAllowed(_MAY_NOT_WRITE)
-            return await self._move(known, SHARED, by)
-        data = known.belief.data
-        writing = Writing("manual", by.reader.space, data.predicate or "", known.belief.text, asked=wanted)
-        label = visibility_for_write(writing)
-        if label is not wanted:
+        if wanted == "all" and not may_write(by.reader, SHARED):
+            raise NotAllowed(_MAY_NOT_WRITE)
+        asked = Visibility.PUBLIC if wanted == "all" else wanted
+        label = label_for(known.belief, known.belief.text, by, asked)
+        if label is not asked:
             raise NotAllowed(Words("住址和电话只留给你自己看。", "Addresses and phone numbers stay private."))
+        if wanted == "all":
+            return await self._move(known, SHARED, by)
 
         def change(page: Page, belief: Belief, day: date) -> Page:
             return edits.with_data(page, belief.number or 0, replace(belief.data, visibility=label), day)
@@ -232,8 +232,9 @@ class Memory:
         return len(gone)
 
     async def number(self, scope: Scope, by: By) -> None:
-        """Give every entry that a person wrote without a number its permanent one."""
-        today = self._today(by)
+        """Give every entry that a person wrote without a number its permanent one. It is nobody's write: what a person
+        takes back is what they wrote."""
+        by, today = replace(by, place=replace(by.place, person=None)), self._today(by)
 
         def plan(pages: dict[str, Page]) -> _Plan | None:
             standing = self._standing(scope, pages, by)
@@ -301,7 +302,7 @@ class Memory:
 
         def plan(pages: dict[str, Page]) -> _Plan | None:
             entry = find(belief_pages(pages), number)
-            if entry is None:
+            if entry is None or not entry.belief.current:
                 raise NotThere(_NO_ENTRY)
             return _Plan({entry.path: change(pages[entry.path], entry.belief, self._today(by))}, message)
 
@@ -372,31 +373,6 @@ class Memory:
         pages = belief_pages(self.library.pages(scope))
         entry = find(pages, number)
         return known_of(scope, entry, pages[entry.path]) if entry else None
-
-    def _candidate(self, wish: Wish, by: By) -> Candidate:
-        in_group = by.reader.space.is_group
-        keep_phone = wish.how == "manual" and not in_group
-        clean = {
-            name: mask(text, keep_phone=keep_phone, language=by.language).text
-            for name, text in (("content", wish.content), ("value", wish.value))
-        }
-        how: How = "manual" if wish.how == "manual" else ("explicit" if by.explicit else "tool")
-        writing = Writing(how, by.reader.space, wish.predicate, clean["content"], by.words)
-        return Candidate(
-            text=clean["content"],
-            said_at=by.said_at,
-            kind=wish.kind,
-            topic=wish.topic or None,
-            subject=wish.subject or "我",
-            predicate=wish.predicate or None,
-            value=clean["value"] or None,
-            since=wish.since,
-            until=wish.until,
-            source=by.cause,
-            how=wish.how,
-            via=by.via or None,
-            visibility=visibility_for_write(writing),
-        )
 
     def _standing(self, scope: Scope, pages: dict[str, Page], by: By, text: str = "") -> Standing:
         """What a decision rests on. A page that `text` has to be written on speaks the language of the text."""

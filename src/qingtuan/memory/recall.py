@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, tzinfo
 
 from qingtuan.clock import Clock, day_of
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
-from qingtuan.identity.privacy import Sight, sight
+from qingtuan.identity.privacy import EventSight, Sight, sight
 from qingtuan.identity.scopes import Reader
 from qingtuan.language import Language, Words
 from qingtuan.memory.entries import held_on, is_current
@@ -88,22 +88,45 @@ class Recall:
         said = self._log.get(found.belief.data.source or "")
         return said is None or said.place.person != reader.person
 
-    def why(self, known: Known, listener: Listener) -> str:
-        """The story of an entry: the sentence it comes from, when and by whom it was said, and what changed since."""
-        data, language = known.belief.data, listener.language
+    def why(self, known: Known, view: EventSight, listener: Listener) -> str:
+        """The story of an entry: the sentence it comes from, when and by whom it was said, and what changed since.
+
+        The sentence is told where the reader may read it; elsewhere only that it was said.
+        """
+        language, story = listener.language, self._about(known)
         lines = [f"#{known.name} {known.belief.text}", _WHERE.say(language).format(path=known.path)]
-        said = self._log.get(data.source) if data.source else None
-        if said is None:
+        if (said := self._said(known, story)) is None:
             lines.append(_BY_HAND.say(language))
-        else:
+        elif self._shown(said, view):
             who, text = said.payload.get("account", "?"), said.payload.get("text", "")
             lines.append(_SAID.say(language).format(when=_moment(said, listener), who=who, text=text))
-        for event in self._about(known):
+        else:
+            lines.append(_SAID_ELSEWHERE.say(language))
+        for event in story:
             words = _AGAIN if "again" in event.payload else _WRITTEN
             words = _RETRACTED if event.kind is Kind.BELIEF_RETRACTED else words
             text = event.payload.get("text", "")
             lines.append(words.say(language).format(when=_moment(event, listener), text=text))
         return "\n".join(lines)
+
+    def _said(self, known: Known, story: Sequence[Event]) -> Event | None:
+        """The message that an entry goes back to: of the one that it names and the one that it was first written for,
+        the earlier. An edit by hand names itself, and a move to another scope begins the story anew."""
+        causes = [known.belief.data.source, story[0].cause if story else None]
+        messages = [self._message(cause) for cause in causes if cause]
+        return min((message for message in messages if message), key=lambda message: message.seq, default=None)
+
+    def _message(self, event_id: str) -> Event | None:
+        """The message behind an event: itself, or what was said in the turn whose question got its yes."""
+        event = self._log.get(event_id)
+        if event is not None and event.kind is Kind.CONFIRMATION_ANSWERED and event.place.turn:
+            begun = next((e for e in self._log.of_turn(event.place.turn) if e.kind is Kind.TURN_STARTED), None)
+            event = self._log.get(begun.cause) if begun is not None and begun.cause else None
+        return event if event is not None and event.kind is Kind.MESSAGE_RECEIVED else None
+
+    def _shown(self, event: Event, view: EventSight) -> bool:
+        condition, values = view.where()
+        return bool(self._log.where(f"id = ? AND {condition}", [event.id, *values]))
 
     def _about(self, known: Known) -> list[Event]:
         """What happened to an entry, in order."""
@@ -126,6 +149,7 @@ def _moment(event: Event, listener: Listener) -> str:
 
 _WHERE = Words("在 {path}", "stands in {path}")
 _SAID = Words("{when}，{who} 说：「{text}」", "{when}, {who} said: “{text}”")
+_SAID_ELSEWHERE = Words("原话不是在这里说的。", "It was not said where you can read it.")
 _BY_HAND = Words("是手写在页面里的，没有对应的话。", "It was written into the page by hand; nothing was said.")
 _WRITTEN = Words("- {when} 写成：{text}", "- {when} written as: {text}")
 _AGAIN = Words("- {when} 又说了一次", "- {when} said again")

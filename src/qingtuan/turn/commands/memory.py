@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from datetime import datetime, tzinfo
 from typing import Literal
 
 from qingtuan.errors import NotAllowed, UsageWrong
 from qingtuan.events.log import Place
-from qingtuan.identity.privacy import sight
-from qingtuan.identity.scopes import Role, Scope, Visibility
+from qingtuan.identity.people import People
+from qingtuan.identity.privacy import event_sight, may_write, sight
+from qingtuan.identity.scopes import SHARED, Reader, Role, Scope, Visibility
 from qingtuan.language import Language, Words
 from qingtuan.memory.acts import By, Wish
 from qingtuan.memory.entries import is_current
@@ -24,19 +25,19 @@ from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
 _Sub = Callable[[Invocation, str], Awaitable[str]]
 
 
-def memory_commands(memory: Memory, recall: Recall, undoing: Undoing, zone: tzinfo) -> list[Command]:
+def memory_commands(memory: Memory, recall: Recall, undoing: Undoing, people: People, zone: tzinfo) -> list[Command]:
     """The commands over one memory; `zone` is the instance's, in which days are named."""
-    subs = _Subcommands(memory, recall, zone)
+    subs = _Subcommands(memory, recall, people, zone)
 
     async def memory_(invocation: Invocation) -> CommandReply:
-        word, _, rest = invocation.argument.partition(" ")
-        sub = subs.by_word.get(word.lower())
-        if not invocation.argument:
-            return CommandReply(await subs.listed(invocation, ""))
-        if sub is None or not _fits(word.lower(), rest.strip()):
+        word, _, rest = (invocation.argument or "list").partition(" ")
+        word, rest = word.lower(), rest.strip()
+        if word not in subs.by_word or not _fits(word, rest):
             # Words that only begin like a subcommand are something to remember: `/memory list of my books`.
-            return CommandReply(await subs.add(invocation, invocation.argument))
-        return CommandReply(await sub(invocation, rest.strip()))
+            word, rest = "add", invocation.argument
+        if invocation.reader.space.is_group and not _of_group(word, rest):
+            raise NotAllowed(_IN_PRIVATE)
+        return CommandReply(await subs.by_word[word](invocation, rest))
 
     async def undo(invocation: Invocation) -> CommandReply:
         undone = await undoing.last(subs.by(invocation))
@@ -51,38 +52,45 @@ def memory_commands(memory: Memory, recall: Recall, undoing: Undoing, zone: tzin
             Words("看和改记住的事", "see and change what is remembered"),
             memory_,
             usage=usage,
-            answers_in_private=True,
             short_help=True,
         ),
         Command(
             ("撤销", "undo"),
             Words("撤销上一次写入", "take back the last write"),
             undo,
-            answers_in_private=False,
             short_help=True,
         ),
     ]
 
 
-_NUMBER = re.compile(r"[#＃]?(?:[Gg]|群)?\d{1,9}\Z")
-_ALONE = frozenset({"list", "clear", "列表", "清空"})
+_NUMBER = re.compile(r"[#＃]?(?:[Gg]|群)?[0-9]{1,9}\Z")
+_LIKE_NUMBER = re.compile(r"[#＃]?(?:[Gg]|群)?[0-9]")
+_LISTS = frozenset({"list", "列表"})
+_CLEARS = frozenset({"clear", "清空"})
 _SURE = frozenset({"确认", "confirm", "yes"})
-_NUMBERED = frozenset({"del", "delete", "pin", "unpin", "why", "删除", "edit", "share", "改", "置顶", "为什么"})
+_FREE = frozenset({"add", "添加"})
 
 
 def _fits(word: str, rest: str) -> bool:
     """Whether what follows a subcommand is of its kind; if not, the whole is content."""
-    if word in _ALONE:
-        return not rest or (word in ("clear", "清空") and rest.lower() in _SURE)
-    if word in _NUMBERED:
-        return bool(_NUMBER.match(rest.split(" ")[0])) if rest else True
-    return True
+    if word in _LISTS:
+        return not rest
+    if word in _CLEARS:
+        return not rest or rest.lower() in _SURE
+    # Only what begins like a number can be meant as one: `/memory delete old mail after a year` is none.
+    return word in _FREE or not rest or bool(_LIKE_NUMBER.match(rest))
+
+
+def _of_group(word: str, rest: str) -> bool:
+    """Whether a subcommand is about what the group knows, or all do: that is answered there. A person's own is not."""
+    return word in _LISTS or rest.lstrip("#＃")[:1] in ("群", "G", "g")
 
 
 class _Subcommands:
-    def __init__(self, memory: Memory, recall: Recall, zone: tzinfo) -> None:
+    def __init__(self, memory: Memory, recall: Recall, people: People, zone: tzinfo) -> None:
         self._memory = memory
         self._recall = recall
+        self._people = people
         self._zone = zone
         self.by_word: dict[str, _Sub] = {
             "list": self.listed,
@@ -119,9 +127,12 @@ class _Subcommands:
         )
 
     async def listed(self, invocation: Invocation, _: str) -> str:
-        await self._memory.number(Scope.of_person(invocation.reader.person), self.by(invocation))
-        entries = sorted(self._current(invocation), key=lambda known: not known.belief.data.pinned)
-        return _listing(entries, invocation.language)
+        scope, by = _listed_scope(invocation.reader), self.by(invocation)
+        await self._memory.edited([scope.folder, SHARED.folder])
+        if may_write(invocation.reader, scope, writes_group=True):
+            await self._memory.number(scope, by)
+        entries = self._current(invocation, (SHARED, scope))
+        return _listing(sorted(entries, key=lambda known: not known.belief.data.pinned), scope, invocation.language)
 
     async def add(self, invocation: Invocation, text: str) -> str:
         if not text:
@@ -132,23 +143,23 @@ class _Subcommands:
         return _ADDED.say(invocation.language).format(name=done.known.name if done.known else "?")
 
     async def delete(self, invocation: Invocation, argument: str) -> str:
-        gone = await self._memory.retire(_name(argument, invocation), self.by(invocation))
+        gone = await self._memory.retire(_changing(argument, invocation), self.by(invocation))
         return _DELETED.say(invocation.language).format(name=gone.name, text=gone.belief.statement)
 
     async def edit(self, invocation: Invocation, argument: str) -> str:
         name, _, text = argument.partition(" ")
         if not text.strip():
             raise UsageWrong(Words("用法：/memory edit 编号 新内容", "Usage: /memory edit NUMBER NEW TEXT"))
-        changed = await self._memory.edit(_name(name, invocation), text.strip(), self.by(invocation))
+        changed = await self._memory.edit(_changing(name, invocation), text.strip(), self.by(invocation))
         return _EDITED.say(invocation.language).format(name=changed.name, text=changed.belief.statement)
 
     async def pin(self, invocation: Invocation, argument: str) -> str:
-        pinned = await self._memory.pin(_name(argument, invocation), self.by(invocation))
+        pinned = await self._memory.pin(_changing(argument, invocation), self.by(invocation))
         words = _PINNED if pinned.belief.data.pinned else _UNPINNED
         return words.say(invocation.language).format(name=pinned.name)
 
     async def unpin(self, invocation: Invocation, argument: str) -> str:
-        pinned = await self._memory.pin(_name(argument, invocation), self.by(invocation), pinned=False)
+        pinned = await self._memory.pin(_changing(argument, invocation), self.by(invocation), pinned=False)
         return _UNPINNED.say(invocation.language).format(name=pinned.name)
 
     async def share(self, invocation: Invocation, argument: str) -> str:
@@ -161,50 +172,84 @@ class _Subcommands:
                     "Usage: /memory share NUMBER private|own|public|all",
                 )
             )
-        shared = await self._memory.share(_name(name, invocation), wanted, self.by(invocation))
+        shared = await self._memory.share(_changing(name, invocation), wanted, self.by(invocation))
         label = _LABELS[wanted].say(invocation.language)
         return _SHARED.say(invocation.language).format(name=shared.name, label=label)
 
     async def why(self, invocation: Invocation, argument: str) -> str:
-        known = self._memory.named(_name(argument, invocation), self.by(invocation))
-        return self._recall.why(known, Listener(self._zone, invocation.language))
+        reader = invocation.reader
+        known = self._memory.named(_name(argument), self.by(invocation))
+        person = self._people.person(reader.person)
+        view = event_sight(reader, person.accounts if person else ())
+        return self._recall.why(known, view, Listener(self._zone, invocation.language))
 
     async def clear(self, invocation: Invocation, argument: str) -> str:
+        own = self._current(invocation, (Scope.of_person(invocation.reader.person),))
         if argument.lower() not in _SURE:
-            count = len(self._own(invocation))
-            return _SURELY.say(invocation.language).format(count=count)
-        count = await self._memory.clear(self.by(invocation))
-        return _CLEARED.say(invocation.language).format(count=count)
+            return _surely(len(own)).say(invocation.language)
+        return _cleared(await self._memory.clear(self.by(invocation))).say(invocation.language)
 
-    def _own(self, invocation: Invocation) -> list[Known]:
-        own = Scope.of_person(invocation.reader.person)
-        return [known for known in self._current(invocation) if known.scope == own]
-
-    def _current(self, invocation: Invocation) -> list[Known]:
+    def _current(self, invocation: Invocation, scopes: Collection[Scope]) -> list[Known]:
         today = self.by(invocation).said_at.date()
-        seen = self._memory.library.beliefs(sight(invocation.reader))
+        seen = self._memory.library.beliefs(sight(invocation.reader), scopes)
         return [known for known in seen if is_current(known.belief, today)]
 
 
-def _name(argument: str, invocation: Invocation) -> str:
+def _listed_scope(reader: Reader) -> Scope:
+    """Whose entries a list holds beside those for all: the group's where it is asked for there, else one's own."""
+    return Scope.of_group(reader.space.id) if reader.space.is_group else Scope.of_person(reader.person)
+
+
+def _name(argument: str) -> str:
     word = argument.strip().lstrip("#＃")
     if not _NUMBER.match(word):
         raise UsageWrong(Words("请带上编号，例如 /memory del 3。", "Please give a number, as in /memory del 3."))
-    if word[0] in "Gg" and invocation.reader.role is not Role.OWNER:
-        raise NotAllowed(Words("全局记忆只有主人能改。", "Only the owner may change shared memory."))
     return word.upper()
 
 
-def _listing(entries: list[Known], language: Language) -> str:
+def _changing(argument: str, invocation: Invocation) -> str:
+    name = _name(argument)
+    if name.startswith("G") and invocation.reader.role is not Role.OWNER:
+        raise NotAllowed(Words("全局记忆只有主人能改。", "Only the owner may change shared memory."))
+    return name
+
+
+def _listing(entries: list[Known], scope: Scope, language: Language) -> str:
     """The list of seed 004: a head with the count, pinned ones first, a foot that says how to delete."""
     if not entries:
-        return _EMPTY.say(language)
-    lines = [_HEAD.say(language).format(count=len(entries))]
+        return (_EMPTY_HERE if scope.kind == "group" else _EMPTY).say(language)
+    head = _head(len(entries)) if scope.kind == "user" else _head_here(len(entries))
+    lines = [head.say(language)]
     for known in entries:
         pin = "📌" if known.belief.data.pinned else ""
         mark = _ALL.say(language) if known.scope.kind == "shared" else ""
         lines.append(f"{pin}#{known.name} {mark}{known.belief.statement}")
-    return "\n".join([*lines, "", _FOOT.say(language)])
+    return "\n".join([*lines, "", _FOOT.say(language)] if scope.kind == "user" else lines)
+
+
+def _head(count: int) -> Words:
+    return Words(
+        f"🧠 长期记忆（{count} 条，对所有 agent 生效）:", f"🧠 Long-term memory ({_entries(count)}, for all agents):"
+    )
+
+
+def _head_here(count: int) -> Words:
+    return Words(f"🧠 这个群的记忆（{count} 条）:", f"🧠 Memory of this group ({_entries(count)}):")
+
+
+def _surely(count: int) -> Words:
+    return Words(
+        f"要把你自己的 {count} 条记忆都移到历史吗？全局的会留下。确定就发：/memory clear 确认",
+        f"Move all {count} of your own entries to history? Shared ones stay. If so, send: /memory clear confirm",
+    )
+
+
+def _cleared(count: int) -> Words:
+    return Words(f"{count} 条移到历史了。/undo 可撤销", f"{_entries(count)} moved to history. /undo takes it back")
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"
 
 
 _SHARING: dict[str, Visibility | Literal["all"]] = {
@@ -223,10 +268,11 @@ _LABELS: dict[Visibility | Literal["all"], Words] = {
     Visibility.PUBLIC: Words("公开", "public"),
     "all": Words("全局", "for all"),
 }
-_HEAD = Words("🧠 长期记忆（{count} 条，对所有会话生效）:", "🧠 Long-term memory ({count} entries, for all sessions):")
 _FOOT = Words("删除: /memory del <编号> | 清空: /memory clear", "Delete: /memory del <number> | Clear: /memory clear")
 _ALL = Words("[全局] ", "[for all] ")
 _EMPTY = Words("还没有记住什么。添加：/memory add 内容", "Nothing is remembered yet. Add: /memory add TEXT")
+_EMPTY_HERE = Words("这个群还没有记住什么。", "Nothing is remembered of this group yet.")
+_IN_PRIVATE = Words("这里是群，私聊我再说。", "This is a group; tell me in private.")
 _ADDED = Words("记住了（#{name}）。", "Noted (#{name}).")
 _SAME = Words("已经记着了：#{name} {text}", "Known already: #{name} {text}")
 _DELETED = Words("#{name} 移到历史了：{text}。/undo 可撤销", "#{name} moved to history: {text}. /undo takes it back")
@@ -234,10 +280,5 @@ _EDITED = Words("#{name} 改成了：{text}。/undo 可撤销", "#{name} now say
 _PINNED = Words("📌 #{name} 置顶了。", "📌 #{name} is pinned.")
 _UNPINNED = Words("#{name} 不再置顶。", "#{name} is no longer pinned.")
 _SHARED = Words("#{name}：{label}。", "#{name}: {label}.")
-_SURELY = Words(
-    "要把你自己的 {count} 条记忆都移到历史吗？全局的会留下。确定就发：/memory clear 确认",
-    "Move all {count} of your own entries to history? Shared ones stay. If so, send: /memory clear confirm",
-)
-_CLEARED = Words("{count} 条移到历史了。/undo 可撤销", "{count} entries moved to history. /undo takes it back")
 _UNDONE = Words("已撤销：{what}", "Taken back: {what}")
 _UNDONE_HERE = Words("已撤销你上一次的写入。", "Your last write is taken back.")

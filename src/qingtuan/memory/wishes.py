@@ -1,0 +1,61 @@
+"""From what somebody wants remembered to what may be written: masked, labelled, and never nothing. Pure."""
+
+from __future__ import annotations
+
+from qingtuan.errors import ToolFailed
+from qingtuan.identity.privacy import How, Writing, visibility_for_write
+from qingtuan.identity.redaction import mask
+from qingtuan.identity.scopes import Visibility
+from qingtuan.language import Words
+from qingtuan.memory.acts import By, Wish
+from qingtuan.memory.beliefs import Candidate
+from qingtuan.memory.wiki.one_line import one_line
+from qingtuan.memory.wiki.page import Belief
+
+
+def candidate_of(wish: Wish, by: By) -> Candidate:
+    """The candidate of a wish, its secrets covered and its label made by code.
+
+    Raises:
+        ToolFailed: there is nothing to remember in it.
+    """
+    manual = wish.how == "manual"
+    text = statement(wish.content, by, manual=manual)
+    how: How = "manual" if manual else ("explicit" if by.explicit else "tool")
+    writing = Writing(how, by.reader.space, wish.predicate, text, by.words)
+    return Candidate(
+        text=text,
+        said_at=by.said_at,
+        kind=wish.kind,
+        topic=_clean(wish.topic, by, manual=manual) or None,
+        subject=_clean(wish.subject, by, manual=manual) or "我",
+        predicate=_clean(wish.predicate, by, manual=manual) or None,
+        value=_clean(wish.value, by, manual=manual) or None,
+        since=wish.since,
+        until=wish.until,
+        source=by.cause,
+        how=wish.how,
+        via=by.via or None,
+        visibility=visibility_for_write(writing),
+    )
+
+
+def statement(text: str, by: By, *, manual: bool) -> str:
+    """What an entry may say: secrets covered; phone numbers stay in what somebody writes by hand in private.
+
+    Raises:
+        ToolFailed: nothing of it would be seen on a line.
+    """
+    clean = _clean(text, by, manual=manual)
+    if not one_line(clean):
+        raise ToolFailed(Words("没有可以记的内容。", "There is nothing to remember in that."))
+    return clean
+
+
+def label_for(belief: Belief, text: str, by: By, asked: Visibility) -> Visibility:
+    """The label that an entry with this text gets if its person asks for `asked`."""
+    return visibility_for_write(Writing("manual", by.reader.space, belief.data.predicate or "", text, asked=asked))
+
+
+def _clean(text: str, by: By, *, manual: bool) -> str:
+    return mask(text, keep_phone=manual and not by.reader.space.is_group, language=by.language).text
