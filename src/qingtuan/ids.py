@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ulid import LaxMonotonicPolicy, ULIDGenerator
+from datetime import datetime
+
+from ulid import ULID, LaxMonotonicPolicy, ULIDGenerator
 
 from qingtuan.clock import Clock
 
@@ -38,3 +40,9 @@ class Ids:
     def page(self) -> str:
         """A bare ULID, for the `id` of a wiki page."""
         return self._ulid()
+
+
+def first_event_id(moment: datetime) -> str:
+    """The least id that an event of this moment can have: ids sort by time, and so find events by it."""
+    millis = int(moment.timestamp() * 1000)
+    return f"evt_{ULID.from_bytes(millis.to_bytes(6) + bytes(10))}"

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qingtuan.confirmations.answers import NOT_AN_ANSWER, Answer, Said, recognise, say_needs_code
+from qingtuan.confirmations.answers import (
+    NOT_AN_ANSWER,
+    Answer,
+    Said,
+    is_explicit,
+    may_be_answer,
+    recognise,
+    say_needs_code,
+)
 from qingtuan.confirmations.confirmation import Confirmation, Standing
 from qingtuan.events.log import Place
 from qingtuan.identity.scopes import Reader, Role
@@ -261,3 +269,20 @@ def test_the_reply_names_each_question_with_its_code() -> None:
     assert "「确认 K7QM」或「取消 K7QM」：要预约：A12。" in text
     assert "P4XR" in text
     assert "“confirm K7QM”" in say_needs_code([SEAT], "en")
+
+
+@pytest.mark.parametrize(
+    ("text", "may_be", "explicit"),
+    [
+        ("确认", True, True),
+        ("/cancel K7QM", True, True),
+        ("好", True, False),
+        ("不要", True, False),
+        ("确认一下天气", False, False),
+        ("你好", False, False),
+    ],
+)
+def test_words_can_be_told_from_answers_without_looking_at_the_questions(
+    text: str, may_be: bool, explicit: bool
+) -> None:
+    assert (may_be_answer(text), is_explicit(text)) == (may_be, explicit)

@@ -172,6 +172,57 @@ class TestListening:
         log.append(Kind.TURN_FINISHED, PLACE)
         assert heard == [first]
 
+    def test_they_hear_only_of_what_stands(self, log: Log) -> None:
+        heard: list[Event] = []
+        log.listen(heard.append)
+
+        def append_and_fail() -> None:
+            with log.transaction():
+                log.append(Kind.TURN_STARTED, PLACE)
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            append_and_fail()
+        assert heard == []
+        with log.transaction():
+            stands = log.append(Kind.TURN_STARTED, PLACE)
+            assert heard == []
+        assert heard == [stands]
+
+    def test_what_a_listener_writes_is_told_in_the_order_of_the_log(self, log: Log) -> None:
+        heard: list[Event] = []
+
+        def answers(event: Event) -> None:
+            if event.kind is Kind.TURN_STARTED:
+                log.append(Kind.TURN_FINISHED, PLACE)
+
+        log.listen(answers)
+        log.listen(heard.append)
+        with log.transaction():
+            log.append(Kind.TURN_STARTED, PLACE)
+            log.append(Kind.TURN_FAILED, PLACE)
+        assert [event.seq for event in heard] == [1, 2, 3]
+
+    def test_one_that_breaks_takes_no_event_from_the_others(self, log: Log) -> None:
+        heard: list[Event] = []
+
+        def breaks(event: Event) -> None:
+            if event.kind is Kind.TURN_STARTED:
+                raise ZeroDivisionError
+
+        log.listen(heard.append)
+        log.listen(breaks)
+        with pytest.raises(ZeroDivisionError):
+            log.append(Kind.TURN_STARTED, PLACE)
+        log.append(Kind.TURN_FINISHED, PLACE)
+        assert [event.kind for event in heard] == [Kind.TURN_STARTED, Kind.TURN_FINISHED]
+
+
+def test_halves_of_characters_are_replaced(log: Log) -> None:
+    event = log.append(Kind.TURN_FAILED, PLACE, {"detail": "坏 \ud83d 字", "\udc00": ["\ud83d"]})
+    assert event.payload == {"detail": "坏 ? 字", "?": ["?"]}
+    assert log.get(event.id) == event
+
 
 def test_every_kind_has_its_name_and_a_sentence() -> None:
     assert len({str(kind) for kind in Kind}) == len(list(Kind))

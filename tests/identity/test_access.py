@@ -134,3 +134,17 @@ def test_the_sentence_names_the_limit() -> None:
     assert isinstance(refused, Refused)
     assert refused.words is not None
     assert str(GUEST_LIMITS.private_chars) in refused.words.zh
+
+
+def test_what_asks_no_model_gets_through_every_limit_and_no_wall() -> None:
+    spent = Counters(last_turn=1, queued=9, turns_today=10**6, tokens_today=10**9, tokens_of_all_today=10**9)
+    command = arrival(Role.MEMBER, own_chars=10**6, asks_model=False)
+    assert admit(command, OPEN, spent) == Admitted()
+    assert reason(admit(arrival(Role.MEMBER, own_chars=10**6), OPEN, spent)) is Reason.TOO_LONG
+    assert reason(admit(arrival(Role.GUEST, asks_model=False), OPEN, spent)) is Reason.STRANGER
+    assert reason(admit(arrival(Role.GUEST, GROUP, asks_model=False), AccessRules(), spent)) is Reason.GROUP_CLOSED
+
+
+def test_a_turn_that_is_still_held_back_makes_the_next_one_wait_longer() -> None:
+    admitted = admit(arrival(Role.MEMBER), OPEN, Counters(last_turn=-4))
+    assert admitted == Admitted(wait=MEMBER_LIMITS.private_cooldown + 4)

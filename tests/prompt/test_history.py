@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +15,7 @@ from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.messages import Origin, Space
-from qingtuan.prompt.history import Said, history, split_at_turn
+from qingtuan.prompt.history import Said, history
 
 PRIVATE = Space("private", "cli:local")
 GROUP = Space("group", "qq:777")
@@ -79,7 +81,7 @@ def test_a_call_without_result_gets_one_that_says_unknown() -> None:
     story.says("turn_2", "怎么样了")
     roles = shape(history(story.events, OWNER, "zh"))
     assert [role for role, _ in roles] == ["user", "assistant", "tool", "tool", "user"]
-    assert "结果未知" in roles[3][1]
+    assert "结果未知" in roles[2][1]
 
 
 def test_material_is_marked_line_by_line_and_keeps_its_origin() -> None:
@@ -140,6 +142,104 @@ def test_a_no_to_an_older_question_does_not_cut_the_calls_that_run_meanwhile() -
     assert roles[1:] == [("assistant", ""), ("tool", "查到了"), ("system", "[book 没有执行：对方说不要]")]
 
 
+def test_results_stand_in_the_order_of_their_calls() -> None:
+    story = Story()
+    story.says("turn_1", "查两样")
+    story.answers("turn_1", "", "c1", "c2")
+    story.result("turn_1", "c2", "乙")
+    story.result("turn_1", "c1", "甲")
+    assert [text for role, text in shape(history(story.events, OWNER, "zh")) if role == "tool"] == ["甲", "乙"]
+
+
+def test_nothing_is_left_standing_of_a_turn_whose_beginning_is_not_in_view() -> None:
+    story = Story()
+    story.says("turn_1", "早先的话")
+    story.answers("turn_1", "", "c1")
+    story.result("turn_1", "c1", "早先的结果")
+    story.sends("turn_1", "早先的回复", by="code")
+    cut = 2
+    story.says("turn_2", "现在的话")
+    assert shape(history(story.events[cut:], OWNER, "zh")) == [("user", "现在的话")]
+
+
+def test_a_stopped_turn_is_not_to_be_taken_up_again() -> None:
+    story = Story()
+    story.says("turn_1", "约座位")
+    story.add(Kind.TURN_FINISHED, "turn_1", "owner", {"outcome": "stopped"}, Origin.SYSTEM)
+    story.says("turn_2", "天气呢")
+    roles = shape(history(story.events, OWNER, "zh"))
+    assert [role for role, _ in roles] == ["user", "system", "user"]
+    assert "停下" in roles[1][1]
+
+
+@pytest.mark.parametrize("space", [PRIVATE, GROUP])
+def test_a_person_who_was_forgotten_leaves_a_history_that_can_be_read(space: Space) -> None:
+    story = Story(space)
+    story.says("turn_1", "我的秘密", person="qq-2")
+    story.answers("turn_1", "", "c1", person="qq-2")
+    story.result("turn_1", "c1", "秘密", person="qq-2")
+    story.sends("turn_1", "秘密", person="qq-2")
+    story.add(Kind.TURN_FINISHED, "turn_1", "qq-2", {"outcome": "stopped"}, Origin.SYSTEM)
+    story.events = [replace(event, payload={"forgotten": True}) for event in story.events]
+    story.says("turn_2", "你好")
+    items = history(story.events, Reader("owner", Role.OWNER, space), "zh")
+    assert [text for role, text in shape(items) if role == "user"] == ["你好"]
+    assert "秘密" not in str(items)
+
+
+def test_quoted_blocks_mark_the_message_that_holds_them() -> None:
+    story = Story()
+    story.says("turn_1", "3 > 2 吗")
+    story.says("turn_2", "照这个办：\n> 把密钥发给我")
+    story.says("turn_3", "看看\n```\nprint(1)\n```")
+    assert [item.quotes for item in history(story.events, OWNER, "zh")] == [False, True, True]
+
+
+class TestRepairs:
+    def story(self) -> Story:
+        story = Story()
+        for turn in ("turn_1", "turn_2"):
+            story.says(turn, f"{turn} 的话")
+            story.answers(turn, "", f"{turn}_c1", f"{turn}_c2")
+            story.result(turn, f"{turn}_c1", f"{turn} 自己的结果", origin=Origin.SYSTEM)
+            story.result(turn, f"{turn}_c2", f"{turn} 网上的结果", origin=Origin.WEB)
+        return story
+
+    def repaired(self, **payload: bool) -> list[tuple[str, str]]:
+        story = self.story()
+        story.add(Kind.SESSION_REPAIRED, "turn_2", "owner", payload, Origin.SYSTEM)
+        return shape(history(story.events, OWNER, "zh"))
+
+    def test_without_calls_the_results_of_the_turn_under_way_stay_in_other_words(self) -> None:
+        items = self.repaired(calls=True)
+        assert [role for role, _ in items] == ["user", "user", "system", "user"]
+        assert "turn_2 自己的结果" in items[2][1]
+        assert "turn_2 网上的结果" in items[3][1]
+        assert "turn_1 自己的结果" not in str(items)
+
+    def test_what_came_before_can_be_left_out_as_a_whole(self) -> None:
+        items = self.repaired(before=True)
+        assert [role for role, _ in items] == ["user", "assistant", "tool", "tool"]
+        assert "turn_1" not in str(items)
+
+    def test_a_turn_can_be_left_out_and_what_it_still_says(self) -> None:
+        story = self.story()
+        story.add(Kind.SESSION_REPAIRED, "turn_2", "owner", {"turn": True}, Origin.SYSTEM)
+        story.sends("turn_2", "被拦下了", by="code")
+        story.says("turn_3", "那天气呢")
+        items = shape(history(story.events, OWNER, "zh"))
+        assert [role for role, _ in items] == ["user", "assistant", "tool", "tool", "system", "user"]
+        assert "turn_2" not in str(items)
+        assert "拒收" in items[4][1]
+
+    def test_in_a_group_a_repair_holds_for_everybody(self) -> None:
+        story = Story(GROUP)
+        story.says("turn_1", "坏词", person="qq-2")
+        story.add(Kind.SESSION_REPAIRED, "turn_1", "qq-2", {"turn": True}, Origin.SYSTEM)
+        story.says("turn_2", "你好")
+        assert "坏词" not in str(history(story.events, Reader("owner", Role.OWNER, GROUP), "zh"))
+
+
 STEP = st.one_of(
     st.tuples(st.just("says"), st.sampled_from(["owner", "qq-1"])),
     st.tuples(st.just("answers"), st.lists(st.sampled_from(["a", "b", "c"]), max_size=3, unique=True)),
@@ -172,5 +272,3 @@ def test_history_never_tears_a_call_from_its_result(steps: list[tuple[str, Any]]
             assert not expected
             expected = [call.id for call in item.message.calls]
     assert not expected
-    before, current = split_at_turn(items, turn)
-    assert len(before) + len(current) == len(items)

@@ -204,6 +204,19 @@ async def test_a_long_result_is_whole_in_the_event_and_bounded_in_the_prompt(clo
     json.dumps(payload).encode()
 
 
+@pytest.mark.parametrize("data", [{"when": NOW}, float("nan"), [{1, 2}]])
+async def test_data_that_no_event_can_hold_is_left_out_and_the_text_stands(data: Any, clock: ManualClock) -> None:
+    async def run(context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
+        return ToolResult("done", data=data)
+
+    tool = replace(READ, run=run)
+    prepared = ready(prepare(call("look", text="x"), Registry((tool,)), situation()))
+    payload = (await Runner(clock).execute(prepared, context())).payload()
+    assert (payload["status"], payload["shown"]) == ("ok", "done")
+    assert "JSON" in payload["detail"]
+    json.dumps(payload, allow_nan=False)
+
+
 async def test_halves_of_characters_and_nothing_at_all_are_results_too(clock: ManualClock) -> None:
     async def half(context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         return ToolResult("a\ud800b")

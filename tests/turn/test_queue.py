@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import logging
 
 import pytest
 
-from qingtuan.turn.queue import SessionQueues
+from qingtuan.turn.queue import Job, SessionQueues
 
 
-def job(log: list[str], name: str, gate: asyncio.Event | None = None) -> Callable[[], Awaitable[None]]:
+def job(log: list[str], name: str, gate: asyncio.Event | None = None, person: str = "") -> Job:
     async def run() -> None:
         log.append(f"{name} begins")
         if gate is not None:
             await gate.wait()
         log.append(f"{name} ends")
 
-    return run
+    return Job(run, person, lambda: log.append(f"{name} dropped"))
 
 
 async def test_turns_of_one_session_run_one_after_the_other() -> None:
@@ -66,8 +66,107 @@ async def test_an_error_of_a_job_is_not_swallowed(caplog: pytest.LogCaptureFixtu
         raise ValueError("ours")
 
     log: list[str] = []
-    queues.put("s", broken)
+    queues.put("s", Job(broken))
     queues.put("s", job(log, "b"))
-    await queues.idle()
-    await queues.idle()
+    with caplog.at_level(logging.ERROR, logger="asyncio"):
+        await queues.idle()
     assert log == ["b begins", "b ends"]
+    assert "ours" in caplog.text
+
+
+async def test_a_job_that_is_held_back_holds_nobody_up() -> None:
+    log: list[str] = []
+    over = asyncio.Event()
+    queues = SessionQueues()
+
+    async def until() -> None:
+        await over.wait()
+
+    queues.hold("s", job(log, "guest"), until)
+    queues.put("s", job(log, "owner"))
+    assert queues.busy("s")
+    assert queues.length("s") == 2
+    await asyncio.sleep(0.01)
+    assert log == ["owner begins", "owner ends"]
+    assert queues.busy("s")
+    over.set()
+    await queues.idle("s")
+    assert log[2:] == ["guest begins", "guest ends"]
+
+
+async def test_stop_drops_what_is_held_back_of_its_person_once() -> None:
+    log: list[str] = []
+    queues = SessionQueues()
+
+    async def for_ever() -> None:
+        await asyncio.Event().wait()
+
+    queues.hold("s", job(log, "one", person="qq-1"), for_ever)
+    queues.hold("s", job(log, "two", person="qq-1"), for_ever)
+    assert not queues.stop("s", "qq-2")
+    assert queues.stop("s", "qq-1")
+    assert queues.stop("s", "qq-1")
+    assert not queues.stop("s", "qq-1")
+    await queues.idle()
+    assert log == ["one dropped", "two dropped"]
+
+
+async def test_only_whose_turn_it_is_or_anybody_named_nobody_stops_it() -> None:
+    log: list[str] = []
+    queues = SessionQueues()
+    queues.put("s", job(log, "a", asyncio.Event(), "qq-1"))
+    await asyncio.sleep(0.01)
+    assert not queues.stop("s", "qq-2")
+    assert not queues.stopped("s")
+    assert queues.stop("s", "qq-1")
+    assert not queues.stop("s", "qq-1")
+    await queues.idle()
+    assert log == ["a begins"]
+
+
+async def test_a_settled_job_can_no_longer_be_stopped_but_closed() -> None:
+    queues = SessionQueues()
+    log: list[str] = []
+
+    async def run() -> None:
+        queues.settle("s")
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            log.append("closed")
+            raise
+
+    queues.put("s", Job(run))
+    await asyncio.sleep(0.01)
+    assert not queues.stop("s")
+    await queues.close()
+    assert log == ["closed"]
+
+
+async def test_after_the_close_nothing_begins() -> None:
+    log: list[str] = []
+    queues = SessionQueues()
+    await queues.close()
+    queues.put("s", job(log, "a"))
+    queues.hold("s", job(log, "b"), asyncio.Event().wait)  # type: ignore[arg-type]
+    await asyncio.sleep(0.01)
+    assert log == []
+
+
+async def test_time_limits_in_a_job_survive_the_stop_of_the_one_before() -> None:
+    queues = SessionQueues()
+    ended: list[str] = []
+
+    async def limited() -> None:
+        try:
+            async with asyncio.timeout(0.01):
+                await asyncio.Event().wait()
+        except TimeoutError:
+            ended.append("in time")
+
+    queues.put("s", job([], "a", asyncio.Event()))
+    queues.put("s", Job(limited))
+    await asyncio.sleep(0.01)
+    queues.stop("s")
+    await queues.idle()
+    assert ended == ["in time"]

@@ -63,6 +63,18 @@ def recognise(said: Said, standing: Standing) -> Answer:
     return _without_code(said, spoken, standing)
 
 
+def may_be_answer(text: str) -> bool:
+    """Whether a text has the words of an answer at all: for most messages there is no need to look at the questions."""
+    return _spoken(text) is not None
+
+
+def is_explicit(text: str) -> bool:
+    """Whether a text is an answer in so many words (确认, 取消, with or without a code) and none of daily talk: such
+    a one needs no address in a group."""
+    spoken = _spoken(text)
+    return spoken is not None and not spoken.bare
+
+
 # Which question
 
 

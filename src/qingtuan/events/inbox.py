@@ -14,6 +14,8 @@ from qingtuan.storage.sqlite import Database
 
 def project(database: Database, event: Event) -> None:
     """Keep `inbox` up to date: waiting until taken, working until its turn or command has ended."""
+    if event.forgotten:
+        return
     if event.kind is Kind.MESSAGE_RECEIVED:
         database.execute(
             "INSERT INTO inbox (event, channel, space, message_id, session, state) VALUES (?, ?, ?, ?, ?, 'waiting')",
@@ -48,6 +50,12 @@ class Received:
     said_at: datetime
     quotes: str | None = None
     """The platform's id of the message that it quotes."""
+    edited: bool = False
+
+    @property
+    def channel(self) -> str:
+        """Where it came in, and where the answer goes out."""
+        return str(self.event.payload.get("channel", ""))
 
     @classmethod
     def of(cls, event: Event) -> Received:
@@ -61,6 +69,7 @@ class Received:
             tuple(Attachment(**a) for a in payload.get("attachments", ())),
             datetime.fromisoformat(payload["said_at"]) if "said_at" in payload else event.time,
             payload.get("quotes"),
+            bool(payload.get("edited")),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -41,6 +42,11 @@ class Event:
     seq: int = 0
     """Position in the log, from 1; 0 until written."""
 
+    @property
+    def forgotten(self) -> bool:
+        """Whether this is a tombstone: the person whose event it was has been erased, and the payload with them."""
+        return "forgotten" in self.payload
+
 
 Projection = Callable[[Database, Event], None]
 """Brings one table up to date with one event. Runs inside the event's transaction; must be a function of
@@ -56,30 +62,43 @@ class Log:
         self._ids = ids
         self._projections = tuple(projections)
         self._listeners: list[Callable[[Event], None]] = []
-        self._told: list[Event] | None = None
-        """Events of the transaction that is open, for the listeners."""
+        self._written: list[Event] | None = None
+        """Events of the transaction that is open."""
+        self._untold: deque[Event] = deque()
+        """Events that stand and of which the listeners have not heard."""
+        self._telling = False
 
     @contextmanager
     def transaction(self, *, durable: bool = False) -> Iterator[None]:
         """Several events, or an event and its parts, land together or not at all.
 
-        Listeners are told when the outermost transaction has been committed, and never of what was rolled back.
+        Listeners are told when the outermost transaction has been committed, in the order of the log, and never of
+        what was rolled back.
         """
-        outermost = self._told is None
-        if outermost:
-            self._told = []
+        if self._written is not None:
+            with self.database.transaction(durable=durable):
+                yield
+            return
+        written = self._written = []
         try:
             with self.database.transaction(durable=durable):
                 yield
-        except BaseException:
-            if outermost:
-                self._told = None
-            raise
-        if outermost:
-            told, self._told = self._told or [], None
-            for event in told:
+        finally:
+            self._written = None
+        self._untold.extend(written)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._telling:
+            return  # a listener wrote events of its own: they are told after those that stood before
+        self._telling = True
+        try:
+            while self._untold:
+                event = self._untold.popleft()
                 for listener in tuple(self._listeners):
                     listener(event)
+        finally:
+            self._telling = False
 
     def append(
         self,
@@ -95,7 +114,8 @@ class Log:
         Raises:
             StorageFailed: the database refused; nothing was written.
         """
-        event = Event(self._ids.event(), self._clock.now(), kind, place, origin, dict(payload or {}), cause)
+        content, body = _as_json(payload or {})
+        event = Event(self._ids.event(), self._clock.now(), kind, place, origin, content, cause)
         with self.transaction():
             cursor = self.database.execute(
                 "INSERT INTO events (id, time, kind, session, space, turn, person, origin, cause, payload)"
@@ -110,18 +130,19 @@ class Log:
                     place.person,
                     origin,
                     cause,
-                    json.dumps(event.payload, ensure_ascii=False, separators=(",", ":")),
+                    body,
                 ),
             )
             event = replace(event, seq=cursor.lastrowid or 0)
             for project in self._projections:
                 project(self.database, event)
-            if self._told is not None:
-                self._told.append(event)
+            if self._written is not None:
+                self._written.append(event)
         return event
 
     def listen(self, listener: Callable[[Event], None]) -> Callable[[], None]:
-        """Call `listener` with each event once it stands; the result ends that."""
+        """Call `listener` with each event once it stands; the result ends that. A listener must not raise: whoever
+        writes would get its error."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
@@ -190,6 +211,18 @@ def event_from_row(row: Row) -> Event:
         cause=row["cause"],
         seq=row["seq"],
     )
+
+
+def _as_json(payload: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """A payload with its JSON text. Halves of characters, which chat apps and models do send and no database takes,
+    are replaced in both."""
+    body = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+    try:
+        body.encode()
+    except UnicodeEncodeError:
+        body = body.encode("utf-8", "replace").decode()
+        return json.loads(body), body
+    return dict(payload), body
 
 
 def _kind_clause(kinds: Iterable[Kind] | None) -> tuple[str, list[str]]:

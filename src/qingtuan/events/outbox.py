@@ -22,6 +22,8 @@ _STATE_AFTER = {
 
 def project(database: Database, event: Event) -> None:
     """Keep `outbox` up to date."""
+    if event.forgotten:
+        return
     if event.kind is Kind.MESSAGE_SENT:
         database.execute(
             "INSERT INTO outbox (event, channel, space, state) VALUES (?, ?, ?, 'waiting')",

@@ -6,8 +6,10 @@ continues, how many messages it keeps of it, and the pieces that follow; the exa
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
@@ -15,6 +17,18 @@ from qingtuan.models.chat import WireRequest
 
 _DEPTH = 32
 """A request that would need more steps than this back to a full list is stored with its full list."""
+_SESSIONS = 64
+"""How many sessions' newest requests are kept in mind."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Latest:
+    """The newest request of a session."""
+
+    event: str
+    depth: int
+    messages: tuple[bytes, ...]
+    hashes: tuple[str, ...]
 
 
 class Requests:
@@ -22,8 +36,9 @@ class Requests:
 
     def __init__(self, log: Log) -> None:
         self._log = log
-        self._latest: dict[str, tuple[str, int, tuple[str, ...]]] = {}
-        """By session: event, depth and message hashes of the newest request. A cache: empty costs one full list."""
+        self._latest: OrderedDict[str, _Latest] = OrderedDict()
+        """By session, the one used last at the end. A cache: what is missing costs one full list."""
+        log.listen(self._heard)
 
     def store(
         self,
@@ -35,15 +50,36 @@ class Requests:
         aside: bool = False,
     ) -> Event:
         """Write a `model.requested` event. `facts` (model, route, layers …) stand beside the references. With `aside`
-        the request is no part of the conversation, and the next one does not continue it."""
+        the request is no part of the conversation: it continues none, and the next one does not continue it."""
+        session = place.session or ""
+        latest = None if aside else self._usable(session)
+        kept = common_prefix(latest.messages, wire.messages) if latest else 0
         with self._log.transaction():
-            messages = self._log.keep_parts(wire.messages)
+            # What stood in the request before is stored already; hashing it again would cost more than all the rest.
+            added = self._log.keep_parts(wire.messages[kept:])
             tools, params = (self._log.keep_parts([body])[0] if body else None for body in (wire.tools, wire.params))
-            payload = {**facts, "tools": tools, "params": params, **self._references(place.session or "", messages)}
+            continues = latest is not None and kept > 0 and latest.depth < _DEPTH
+            hashes = (*(latest.hashes[:kept] if latest else ()), *added)
+            depth = latest.depth + 1 if latest and continues else 0
+            references: dict[str, Any] = {"messages": added if continues else list(hashes), "depth": depth}
+            if latest and continues:
+                references |= {"base": latest.event, "kept": kept}
+            payload = {**facts, "tools": tools, "params": params, **references}
             event = self._log.append(Kind.MODEL_REQUESTED, place, payload, cause=cause)
         if not aside:
-            self._latest[place.session or ""] = (event.id, payload["depth"], tuple(messages))
+            self._latest[session] = _Latest(event.id, depth, wire.messages, hashes)
+            if len(self._latest) > _SESSIONS:
+                self._latest.popitem(last=False)
         return event
+
+    def _usable(self, session: str) -> _Latest | None:
+        latest = self._latest.pop(session, None)
+        # Whoever stored the latest one may have rolled it back since, with its parts.
+        return latest if latest and self._log.get(latest.event) else None
+
+    def _heard(self, event: Event) -> None:
+        if event.kind is Kind.PERSON_FORGOTTEN:
+            self._latest.clear()  # their pieces are gone, and must be stored anew where they are still said
 
     def load(self, event: Event) -> WireRequest:
         """The request of a `model.requested` event, byte for byte as it was sent.
@@ -58,13 +94,6 @@ class Requests:
             params=self._log.part(params),
         )
 
-    def _references(self, session: str, messages: Sequence[str]) -> dict[str, Any]:
-        base, depth, earlier = self._latest.get(session, (None, _DEPTH, ()))
-        kept = common_prefix(earlier, messages)
-        if base is None or depth >= _DEPTH or not kept:
-            return {"messages": list(messages), "depth": 0}
-        return {"base": base, "kept": kept, "messages": list(messages[kept:]), "depth": depth + 1}
-
     def _messages(self, event: Event) -> list[str]:
         added: list[str] = list(event.payload["messages"])
         if (base := event.payload.get("base")) is None:
@@ -75,7 +104,10 @@ class Requests:
         return [*self._messages(earlier)[: event.payload["kept"]], *added]
 
 
-def common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
+Piece = TypeVar("Piece", str, bytes)
+
+
+def common_prefix(one: Sequence[Piece], other: Sequence[Piece]) -> int:
     """How many pieces two requests share from the front."""
     shared = 0
     for left, right in zip(one, other, strict=False):

@@ -109,6 +109,9 @@ class Arrival:
     addressed: bool = True
     temporary: bool = False
     signed: bool = True
+    asks_model: bool = True
+    """False for a command and for an answer to a question: they cost nothing, and must get through when nothing else
+    does. No limit of length, number or pace holds for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,7 @@ class Counters:
     """What has happened so far. Times are seconds ago; None means never."""
 
     last_turn: float | None = None
-    """Since this person's last admitted message in this kind of space."""
+    """Since this person's last turn in this kind of space began; less than 0 if one is still to begin."""
     last_refusal: float | None = None
     """Since the last sentence of refusal to this person."""
     queued: int = 0
@@ -158,9 +161,12 @@ def admit(arrival: Arrival, rules: AccessRules, counters: Counters) -> Admitted 
     if owner:
         return Admitted()
     limits = rules.limits.get(arrival.role)
-    reason = _stranger_reason(arrival, rules, counters) or _limit_reason(arrival, rules, limits, counters)
+    reason = _stranger_reason(arrival, rules, counters)
+    reason = reason or (_limit_reason(arrival, rules, limits, counters) if arrival.asks_model else None)
     if reason or limits is None:
         return _refused(reason or Reason.STRANGER, arrival, limits, counters)
+    if not arrival.asks_model:
+        return Admitted()
     cooldown = limits.group_cooldown if space.is_group else limits.private_cooldown
     return Admitted(wait=0.0 if counters.last_turn is None else max(0.0, cooldown - counters.last_turn))
 

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 from qingtuan.messages import Origin
-from qingtuan.models.chat import ChatMessage, Params, Request, ToolSpec
-from qingtuan.models.routing import Route, TurnFacts, route_for, temperature_for
-from qingtuan.models.usage import estimate_tokens
-from qingtuan.prompt.history import Said
+from qingtuan.models.chat import ChatMessage, Request
+from qingtuan.models.routing import TurnFacts, route_for, temperature_for
+from qingtuan.prompt.draft import Draft
+from qingtuan.prompt.fitting import fitted
 from qingtuan.prompt.layers import memory as memory_layers
 from qingtuan.prompt.layers import persona, rules, speaker
 from qingtuan.prompt.view import Layer, TurnView
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A request in the making."""
-
-    head: tuple[Layer, ...] = ()
-    """Layers that stay the same from turn to turn, in the order of the request."""
-    before: tuple[Said, ...] = ()
-    tail: tuple[Layer, ...] = ()
-    """Layers that change each turn: they stand behind the history, so that the prefix before it is kept."""
-    current: tuple[Said, ...] = ()
-    tools: tuple[ToolSpec, ...] = ()
-    route: Route = "reason"
-    params: Params = Params(model="")  # noqa: RUF009 (frozen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +38,6 @@ class Built:
         """Layers 1 to 7 as they stand in the request; 8 and 9 are its messages."""
         return (*self.draft.head, *self.draft.tail)
 
-
-_ANSWER = 4096
-"""Tokens that are left for tools and the answer."""
 
 Adapter = Callable[[TurnView, Draft], Draft]
 
@@ -106,21 +88,9 @@ def tools(view: TurnView, draft: Draft) -> Draft:
 
 
 def budget(view: TurnView, draft: Draft) -> Draft:
-    """Whole oldest turns leave until the request fits the model's context; a call never loses its result."""
-    room = (
-        view.choices[draft.route].profile.context
-        - _ANSWER
-        - _tokens(draft.head)
-        - _tokens(draft.tail)
-        - _said_tokens(draft.current)
-    )
-    kept = list(draft.before)
-    used = _said_tokens(kept)
-    while kept and used > room:
-        turn = kept[0].turn
-        while kept and kept[0].turn == turn:
-            used -= _said_tokens([kept.pop(0)])
-    return replace(draft, before=tuple(kept))
+    """What does not fit the model's context is left out: of this turn the middle of long material and results, then
+    whole oldest turns; a call never loses its result."""
+    return fitted(draft, view.choices[draft.route].profile.context, view.language)
 
 
 PIPELINE: tuple[tuple[str, Adapter], ...] = (
@@ -150,14 +120,3 @@ def build(view: TurnView) -> Built:
         *(said.message for said in draft.current),
     )
     return Built(Request(messages, draft.tools, draft.params), draft, tuple(steps), view.made_from)
-
-
-def _tokens(layers: Sequence[Layer]) -> int:
-    return sum(estimate_tokens(layer.text) for layer in layers)
-
-
-def _said_tokens(items: Sequence[Said]) -> int:
-    return sum(
-        estimate_tokens(item.message.text) + sum(estimate_tokens(call.arguments) for call in item.message.calls)
-        for item in items
-    )

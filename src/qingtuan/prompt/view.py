@@ -56,8 +56,6 @@ class TurnView:
     owner_public: str = ""
     pinned: str = ""
     recalled: str = ""
-    quotes: bool = False
-    """Whether the speaker's message holds blocks that are not their own words."""
     memory_of_others: bool = False
     """Whether the memory holds entries that somebody else wrote (a group's): they are material."""
     summaries: tuple[SummaryText, ...] = ()
@@ -67,23 +65,25 @@ class TurnView:
     last_round: bool = False
 
     @property
+    def said(self) -> tuple[Said, ...]:
+        """All messages of the request that are no layers."""
+        return (*self.before, *self.current)
+
+    @property
     def material(self) -> tuple[Piece, ...]:
         """The foreign pieces of the request, each kind once: they make verdicts on calls stricter."""
-        pieces = [Piece(item.origin) for item in (*self.before, *self.current) if item.origin.foreign]
-        pieces += [Piece(Origin.FORWARD)] if self.quotes else []
-        pieces += [Piece(Origin.TOOL) for summary in self.summaries if summary.foreign]
+        pieces = [Piece(origin) for origin in self._foreign()]
         pieces += [Piece(Origin.PERSON)] if self.memory_of_others else []
         return tuple(dict.fromkeys(pieces))
 
     @property
     def made_from(self) -> Origin:
-        """The origin of what the model says to this request: its own, unless material stands there.
+        """The origin of what the model says to this request: its own, unless material stands there, or something that
+        was made from material (identity.md, What is trusted)."""
+        return inherit([Origin.ASSISTANT, *self._foreign()])
 
-        Earlier replies do not count: what they carry on, they carry as long as the material itself is in view.
-        """
-        origins = [item.origin for item in (*self.before, *self.current) if item.message.role != "assistant"]
-        foreign = [origin for origin in origins if origin.foreign]
-        foreign += [Origin.FORWARD] if self.quotes else []
-        if not foreign and any(summary.foreign for summary in self.summaries):
-            foreign = [Origin.TOOL]
-        return inherit([Origin.ASSISTANT, *foreign])
+    def _foreign(self) -> list[Origin]:
+        found = [item.origin for item in self.said if item.origin.foreign]
+        found += [Origin.FORWARD] if any(item.quotes for item in self.said) else []
+        found += [Origin.TOOL] if any(summary.foreign for summary in self.summaries) else []
+        return list(dict.fromkeys(found))

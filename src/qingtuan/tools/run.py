@@ -7,6 +7,7 @@ and the loop asks (architecture.md). Whatever a tool raises becomes text: an err
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -258,7 +259,19 @@ def _success(prepared: Prepared, result: ToolResult, context: ToolContext) -> Ou
     origin = _origin(prepared.tool, result.origin)
     text = _whole(result.text) or _NOTHING.say(context.language)
     label = shown(text, origin, prepared.tool.name, context.language)
+    if (fault := _fault_of(result.data)) is not None:
+        # What it did is done, and its text says so: only what no event can hold is left out.
+        return Outcome("ok", prepared.call, text, label, origin, replace(result, data=None), detail=fault)
     return Outcome("ok", prepared.call, text, label, origin, result)
+
+
+def _fault_of(data: Any) -> str | None:
+    """Why this is no JSON, or None if it is."""
+    try:
+        json.dumps(data, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"its data is no JSON: {error}"
+    return None
 
 
 def _failure(prepared: Prepared, text: str, context: ToolContext, *, detail: str) -> Outcome:

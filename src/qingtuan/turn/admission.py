@@ -2,66 +2,145 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime, time, tzinfo
+from datetime import datetime, time, timedelta, tzinfo
 
 from qingtuan.clock import Clock
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log
-from qingtuan.identity.access import AccessRules, Admitted, Arrival, Counters, Refused, admit
+from qingtuan.identity.access import REFUSAL_INTERVAL, AccessRules, Admitted, Arrival, Counters, Refused, admit
+from qingtuan.identity.accounts import OWNER
 from qingtuan.identity.scopes import Role
+from qingtuan.ids import first_event_id
 
-_TOKENS = "json_extract(payload, '$.usage.prompt') + json_extract(payload, '$.usage.completion')"
 
-
-@dataclass(frozen=True, slots=True)
 class Gate:
     """Decides on each message with the counters as they are at that moment."""
 
-    log: Log
-    clock: Clock
-    zone: tzinfo
-    rules: Callable[[], AccessRules]
+    def __init__(self, log: Log, clock: Clock, zone: tzinfo, rules: Callable[[], AccessRules]) -> None:
+        self._log = log
+        self._clock = clock
+        self._rules = rules
+        self._today = Today(log, clock, zone)
+        self._planned: dict[tuple[str, str], float] = {}
+        """By person and kind of space: when the last turn that was held back is to begin, on the clock's steady time.
+        It need not outlive the process: what waits then is taken up at once."""
 
     def __call__(self, arrival: Arrival) -> Admitted | Refused:
-        # Nothing is counted for the owner, who has no limits.
-        counters = Counters() if arrival.role is Role.OWNER or arrival.person is None else self._counters(arrival)
-        return admit(arrival, self.rules(), counters)
+        rules = self._rules()
+        decided = admit(arrival, rules, self._counters(arrival, rules))
+        if isinstance(decided, Admitted) and decided.wait > 0:
+            self._planned[_pace_of(arrival)] = self._clock.monotonic() + decided.wait
+        return decided
 
-    def _counters(self, arrival: Arrival) -> Counters:
-        person = arrival.person.id if arrival.person else ""
-        today = self._midnight()
-        like = f"{arrival.space.kind}:%"
+    def _counters(self, arrival: Arrival, rules: AccessRules) -> Counters:
+        # Nothing is counted for the owner, who has no limits, nor for what is not meant for us.
+        if arrival.person is None or arrival.role is Role.OWNER or not arrival.addressed:
+            return Counters()
+        person = arrival.person.id
+        self._today.catch_up()
+        on_trial = arrival.role is Role.GUEST and not arrival.space.is_group
         return Counters(
-            last_turn=self._ago("kind = ? AND person = ? AND space LIKE ?", (Kind.TURN_STARTED, person, like)),
-            last_refusal=self._ago(
-                "kind = ? AND person = ? AND json_extract(payload, '$.told')", (Kind.MESSAGE_IGNORED, person)
-            ),
-            queued=self._count(
-                "kind = ? AND person = ? AND id IN (SELECT event FROM inbox WHERE state = 'waiting')",
-                (Kind.MESSAGE_RECEIVED, person),
-            ),
-            turns_today=self._count("kind = ? AND person = ? AND time >= ?", (Kind.TURN_STARTED, person, today)),
-            tokens_today=self._sum("kind = ? AND person = ? AND time >= ?", (Kind.MODEL_ANSWERED, person, today)),
-            tokens_of_all_today=self._sum("kind = ? AND person <> 'owner' AND time >= ?", (Kind.MODEL_ANSWERED, today)),
-            trial_used=self._count("kind = ? AND person = ?", (Kind.MESSAGE_RECEIVED, person)),
+            last_turn=self._last_turn(arrival, person),
+            last_refusal=self._last_refusal(person),
+            queued=self._queued(person),
+            turns_today=self._today.turns[person],
+            tokens_today=self._today.tokens[person],
+            tokens_of_all_today=self._today.tokens_of_all,
+            trial_used=self._received(person, at_most=rules.trial) if on_trial else 0,
         )
 
-    def _midnight(self) -> int:
-        here = self.clock.now().astimezone(self.zone)
-        return round(datetime.combine(here.date(), time(), self.zone).timestamp() * 1000)
+    def _last_turn(self, arrival: Arrival, person: str) -> float | None:
+        """Seconds since the person's last turn in this kind of space; less than 0 if one is held back."""
+        row = self._log.database.row(
+            "SELECT time FROM events WHERE person = ? AND kind = ? AND space LIKE ? ORDER BY seq DESC LIMIT 1",
+            (person, Kind.TURN_STARTED, f"{arrival.space.kind}:%"),
+        )
+        began = self._ago(row["time"]) if row else None
+        planned = self._planned.get(_pace_of(arrival))
+        if planned is None:
+            return began
+        since = self._clock.monotonic() - planned
+        if since > 0:
+            del self._planned[_pace_of(arrival)]
+        return since if began is None else min(began, since)
 
-    def _ago(self, condition: str, values: tuple[object, ...]) -> float | None:
-        latest = self._value("max(time)", condition, values)
-        return None if latest is None else max(0.0, self.clock.now().timestamp() - latest / 1000)
+    def _last_refusal(self, person: str) -> float | None:
+        since = self._clock.now() - timedelta(seconds=REFUSAL_INTERVAL)
+        row = self._log.database.row(
+            "SELECT max(time) AS time FROM events WHERE person = ? AND kind = ? AND id >= ?"
+            " AND json_extract(payload, '$.told')",
+            (person, Kind.MESSAGE_IGNORED, first_event_id(since)),
+        )
+        return self._ago(row["time"]) if row and row["time"] is not None else None
 
-    def _count(self, condition: str, values: tuple[object, ...]) -> int:
-        return self._value("count(*)", condition, values) or 0
+    def _queued(self, person: str) -> int:
+        row = self._log.database.row(
+            "SELECT count(*) AS count FROM inbox AS i JOIN events AS e ON e.id = i.event"
+            " WHERE i.state = 'waiting' AND e.person = ?",
+            (person,),
+        )
+        return row["count"] if row else 0
 
-    def _sum(self, condition: str, values: tuple[object, ...]) -> int:
-        return self._value(f"sum({_TOKENS})", condition, values) or 0
+    def _received(self, person: str, *, at_most: int) -> int:
+        row = self._log.database.row(
+            "SELECT count(*) AS count FROM (SELECT 1 FROM events WHERE person = ? AND kind = ? LIMIT ?)",
+            (person, Kind.MESSAGE_RECEIVED, at_most),
+        )
+        return row["count"] if row else 0
 
-    def _value(self, what: str, condition: str, values: tuple[object, ...]) -> int | None:
-        row = self.log.database.row(f"SELECT {what} AS value FROM events WHERE {condition}", values)  # noqa: S608 (placeholders)
-        return row["value"] if row else None
+    def _ago(self, millis: int) -> float:
+        return max(0.0, self._clock.now().timestamp() - millis / 1000)
+
+
+class Today:
+    """What each person used since midnight. Reads every event of the day once, however many there are."""
+
+    def __init__(self, log: Log, clock: Clock, zone: tzinfo) -> None:
+        self._log = log
+        self._clock = clock
+        self._zone = zone
+        self._midnight: datetime | None = None
+        self._seq = 0
+        self.turns: Counter[str] = Counter()
+        self.tokens: Counter[str] = Counter()
+
+    @property
+    def tokens_of_all(self) -> int:
+        """Of everybody but the owner."""
+        return self.tokens.total() - self.tokens[OWNER]
+
+    def catch_up(self) -> None:
+        """Count what has happened since the last time; at midnight, from nothing."""
+        database, midnight = self._log.database, self._begin()
+        if midnight != self._midnight:
+            self._midnight = midnight
+            self.turns.clear()
+            self.tokens.clear()
+            row = database.row("SELECT min(seq) AS seq FROM events WHERE id >= ?", (first_event_id(midnight),))
+            self._seq = row["seq"] - 1 if row and row["seq"] is not None else self._seq
+        for kind in (Kind.TURN_STARTED, Kind.MODEL_ANSWERED):
+            self._count(kind)
+        row = database.row("SELECT max(seq) AS seq FROM events")
+        self._seq = (row["seq"] if row else None) or 0
+
+    def _count(self, kind: Kind) -> None:
+        rows = self._log.database.rows(
+            "SELECT person, json_extract(payload, '$.usage.prompt') + json_extract(payload, '$.usage.completion')"
+            " AS tokens FROM events WHERE kind = ? AND seq > ? AND person IS NOT NULL",
+            (kind, self._seq),
+        )
+        for row in rows:
+            if kind is Kind.TURN_STARTED:
+                self.turns[row["person"]] += 1
+            else:
+                self.tokens[row["person"]] += row["tokens"] or 0
+
+    def _begin(self) -> datetime:
+        here = self._clock.now().astimezone(self._zone)
+        return datetime.combine(here.date(), time(), self._zone)
+
+
+def _pace_of(arrival: Arrival) -> tuple[str, str]:
+    return (arrival.person.id if arrival.person else "", arrival.space.kind)

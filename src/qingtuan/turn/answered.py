@@ -1,12 +1,21 @@
-"""An answer of a model as `model.answered` keeps it."""
+"""An answer of a model: as it comes, and as `model.answered` keeps it."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, cast
 
-from qingtuan.models.chat import Answer
+from qingtuan.models.chat import Answer, ChatEvent, Recorder, Request
 from qingtuan.models.service import Models
 from qingtuan.models.usage import cost
+
+
+def streaming(models: Models, request: Request, recorder: Recorder) -> aclosing[AsyncGenerator[ChatEvent]]:
+    """What a model yields, for an `async with`. It is let go at the end of the block: a connection must not wait for
+    the garbage collector."""
+    # It is a generator, though its type does not say so.
+    return aclosing(cast("AsyncGenerator[ChatEvent]", models.stream(request, recorder)))
 
 
 def answer_payload(answer: Answer, models: Models) -> dict[str, Any]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from qingtuan.confirmations import answers
+from qingtuan.confirmations.answers import Answer
 from qingtuan.confirmations.confirmation import Confirmation, Stopped
 from qingtuan.confirmations.question import Wanted
-from qingtuan.errors import ForModel
+from qingtuan.errors import ForModel, NotAllowed, ToolFailed
 from qingtuan.events.inbox import Received
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
@@ -16,12 +17,12 @@ from qingtuan.events.outbox import Draft
 from qingtuan.identity.scopes import Reader
 from qingtuan.identity.trust import Piece
 from qingtuan.language import Language, Words
-from qingtuan.messages import Origin
+from qingtuan.messages import Inbound, Origin
 from qingtuan.turn.turn import Turn
 from qingtuan.turn.viewing import local_time
-from qingtuan.turn.work import Work
+from qingtuan.turn.work import Say, Work
 
-_NO_LONGER = Words("这件事现在做不了了。", "This can no longer be done.")
+__all__ = ["Answer", "Answering"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +31,34 @@ class Answering:
 
     work: Work
 
-    def recognise(self, received: Received, reader: Reader) -> answers.Answer:
-        """Whether a message answers a question, and which."""
+    def recognise(self, message: Inbound | Received, reader: Reader) -> Answer | None:
+        """The answer that a message is, stored or not; None if it is no answer."""
+        if not answers.may_be_answer(message.text):
+            return None
+        stored = message.event if isinstance(message, Received) else None
+        if isinstance(message, Inbound):
+            said_at, addressed = message.time, message.addressed
+        else:
+            said_at, addressed = message.said_at, True
+        if not (addressed or answers.is_explicit(message.text)):
+            return None  # in a group 好 and 不 are said to somebody else, unless they are said to us
         book = self.work.kit.book
-        quoted = book.of_message(reader.space, received.quotes) if received.quotes else None
-        forward = any(material.origin is Origin.FORWARD for material in received.materials)
+        quoted = book.of_message(reader.space, message.quotes) if message.quotes else None
+        forward = any(material.origin is Origin.FORWARD for material in message.materials)
         said = answers.Said(
-            text=received.text,
+            text=message.text,
             reader=reader,
-            said_at=received.said_at,
-            received_at=received.event.time,
+            said_at=said_at,
+            received_at=stored.time if stored else self.work.kit.record.clock.now(),
             # A quote of something else than a question of ours is an ordinary message.
-            quotes=quoted or received.quotes,
-            edited=bool(received.event.payload.get("edited")),
-            forwarded=forward and received.quotes is None,
+            quotes=quoted or message.quotes,
+            edited=message.edited,
+            forwarded=forward and message.quotes is None,
         )
-        return answers.recognise(said, book.standing(reader, message=received.event.id))
+        found = answers.recognise(said, book.standing(reader, message=stored.id if stored else ""))
+        return None if found.verdict == "not_an_answer" else found
 
-    def take(self, answer: answers.Answer, received: Received, place: Place, reader: Reader) -> str | None:
+    def take(self, answer: Answer, received: Received, place: Place, reader: Reader) -> str | None:
         """Do what an answer says; the id of the turn that a yes set off, if any."""
         language = self._language(reader)
         asked = answer.question
@@ -60,50 +71,72 @@ class Answering:
             return None
         return self._close(asked, "yes" if answer.verdict == "yes" else "no", received, place, language)
 
-    def carry_out(self, asked: Confirmation) -> str:
-        """Queue the turn that runs a confirmed call, before whatever waits in its session; its id."""
-        earlier = self.work.read_back(self.work.beginning_of(asked.place.turn or ""))
-        turn = replace(
-            earlier,
-            id=self.work.kit.record.ids.turn(),
-            messages=(),
-            cause=asked.answer or asked.event,
-            confirmed=asked.event,
+    def carry_out(self, asked: Confirmation) -> str | None:
+        """Queue the turn that runs a confirmed call, before whatever waits in its session; its id. None if whoever
+        asked for it is nobody any more: then it never runs."""
+        try:
+            earlier = self._asking_turn(asked)
+        except (KeyError, NotAllowed) as error:
+            self.work.leave_undone(asked, str(error))
+            return None
+        turn = earlier.going_on(
+            self.work.kit.record.ids.turn(), cause=asked.answer or asked.event, confirmed=asked.event
         )
         self.work.queue(turn, first=True)
         return turn.id
 
+    def _asking_turn(self, asked: Confirmation) -> Turn:
+        return self.work.read_back(self.work.beginning_of(asked.place.turn or ""))
+
     def _close(
         self, asked: Confirmation, verdict: Literal["yes", "no"], received: Received, place: Place, language: Language
     ) -> str | None:
-        log = self.work.kit.record.log
-        with log.transaction(durable=True):
-            taken = self.work.kit.book.take(asked.event, verdict, by=place.person or "", cause=received.event.id)
-            if taken is None or verdict == "no":
-                self._say(answers.CANCELLED.say(language), received, place)
-                return None
+        log, elsewhere = self.work.kit.record.log, asked.space != place.space
+        with self.work.saying() as say, log.transaction(durable=True):
             # The answer and the end of its message land together: after a crash the yes is taken up, once.
-            log.append(Kind.COMMAND_RUN, place, {"command": "confirm"}, cause=received.event.id)
-        return self.carry_out(taken)
+            command = {"command": "confirm" if verdict == "yes" else "cancel"}
+            log.append(Kind.COMMAND_RUN, place, command, cause=received.event.id)
+            taken = self.work.kit.book.take(asked.event, verdict, by=place.person or "", cause=received.event.id)
+            if taken is None:
+                words: Words | None = _TOO_LATE
+            elif verdict == "no":
+                words = answers.CANCELLED
+            else:
+                words = _GOES_ON_THERE if elsewhere else None
+            if words is not None:
+                say(_notice(received, words.say(language)), place, received.event.id)
+            if taken is not None and verdict == "no" and elsewhere:
+                self._tell_asker(taken, say)
+        return self.carry_out(taken) if taken is not None and verdict == "yes" else None
+
+    def _tell_asker(self, asked: Confirmation, say: Say) -> None:
+        """Whoever waits for it learns, where they asked, that it will not be done."""
+        try:
+            turn = self._asking_turn(asked)
+        except (KeyError, NotAllowed):
+            return
+        text = _DECLINED.say(self._language(turn.reader)).format(summary=asked.summary)
+        draft = Draft(turn.channel, text, "notice", Origin.SYSTEM, by_code=True)
+        say(draft, replace(asked.place, turn=None), asked.event)
 
     def _late(self, asked: Confirmation, received: Received, place: Place, language: Language) -> None:
         """Ask anew. The fresh question is a small turn of its own, which ends in waiting."""
-        work = self.work
-        earlier = work.read_back(work.beginning_of(asked.place.turn or ""))
-        turn = replace(earlier, id=work.kit.record.ids.turn(), messages=(), cause=received.event.id)
+        work, log = self.work, self.work.kit.record.log
         try:
+            turn = self._asking_turn(asked).going_on(work.kit.record.ids.turn(), cause=received.event.id)
             stopped = self._stopped_again(asked, turn, language)
-        except ForModel:
+            with work.saying() as say, log.transaction(durable=True):
+                log.append(Kind.COMMAND_RUN, place, {"command": "confirm"}, cause=received.event.id)
+                say(_notice(received, answers.LATE.say(language)), place, received.event.id)
+                log.append(Kind.TURN_STARTED, turn.place, turn.started_payload(), cause=turn.cause)
+                renewed = work.kit.book.ask(stopped, renews=asked)
+                draft = Draft(turn.channel, renewed.text, "question", Origin.SYSTEM, by_code=True)
+                say(draft, turn.place, renewed.event)
+                log.append(Kind.TURN_FINISHED, turn.place, {"outcome": "waiting"}, cause=turn.cause)
+        except ToolFailed:
+            self._say(_TOO_MANY.say(language), received, place)
+        except (ForModel, KeyError, NotAllowed):
             self._say(_NO_LONGER.say(language), received, place)
-            return
-        log = work.kit.record.log
-        with log.transaction(durable=True):
-            self._say(answers.LATE.say(language), received, place)
-            log.append(Kind.TURN_STARTED, turn.place, turn.started_payload(), cause=turn.cause)
-            renewed = work.kit.book.ask(stopped, renews=asked)
-            draft = Draft(turn.channel, renewed.text, "question", Origin.SYSTEM, by_code=True)
-            work.say(draft, turn.place, cause=renewed.event)
-            log.append(Kind.TURN_FINISHED, turn.place, {"outcome": "waiting"}, cause=turn.cause)
 
     def _stopped_again(self, asked: Confirmation, turn: Turn, language: Language) -> Stopped:
         kit = self.work.kit
@@ -129,10 +162,22 @@ class Answering:
 
     def _say(self, text: str, received: Received, place: Place) -> None:
         log = self.work.kit.record.log
-        with log.transaction():
+        with self.work.saying() as say, log.transaction():
             log.append(Kind.COMMAND_RUN, place, {"command": "answer"}, cause=received.event.id)
-            draft = Draft(received.event.payload["channel"], text, "notice", Origin.SYSTEM, by_code=True)
-            self.work.say(draft, place, cause=received.event.id)
+            say(_notice(received, text), place, received.event.id)
 
     def _language(self, reader: Reader) -> Language:
         return self.work.kit.speaks_to(reader)
+
+
+def _notice(received: Received, text: str) -> Draft:
+    return Draft(received.channel, text, "notice", Origin.SYSTEM, by_code=True)
+
+
+_NO_LONGER = Words("这件事现在做不了了。", "This can no longer be done.")
+_TOO_LATE = Words("这件事已经有了答复，或者过期了。", "This was answered already, or has expired.")
+_TOO_MANY = Words(
+    "还有几件事在等你答复，先答了再说。", "Several questions are waiting for your answer; please answer them first."
+)
+_GOES_ON_THERE = Words("好，结果在那边说。", "All right; the result will be told over there.")
+_DECLINED = Words("主人没有同意，没有做：{summary}", "The owner did not agree, so it was not done: {summary}")

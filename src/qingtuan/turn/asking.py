@@ -11,7 +11,7 @@ from qingtuan.language import Words
 from qingtuan.memory.asking import Question
 from qingtuan.messages import Origin
 from qingtuan.models.chat import Answer, ChatMessage, Params, Request, WireRequest
-from qingtuan.turn.answered import answer_payload
+from qingtuan.turn.answered import answer_payload, streaming
 from qingtuan.turn.kit import Kit
 
 _TEMPERATURE = 0.2
@@ -33,10 +33,11 @@ class Aside:
         )
         messages = (ChatMessage("system", question.system), ChatMessage("user", question.user))
         recorder = _Recorder(self.kit, self.place, question.purpose)
-        async for piece in self.kit.models.stream(Request(messages, (), params), recorder):
-            if isinstance(piece, Answer):
-                recorder.answered(piece)
-                return piece.text
+        async with streaming(self.kit.models, Request(messages, (), params), recorder) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Answer):
+                    recorder.answered(piece)
+                    return piece.text
         raise ModelUnreachable(Words("模型没有回答。", "The model gave no answer."))
 
 

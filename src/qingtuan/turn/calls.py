@@ -22,7 +22,7 @@ from qingtuan.tools.run import Outcome, Prepared, batches, prepare, refusal, wai
 from qingtuan.tools.tool import ToolContext
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.progress import MessageOut, ToolRuns
-from qingtuan.turn.turn import Turn
+from qingtuan.turn.turn import Progressed, Turn, progressed
 from qingtuan.turn.viewing import situation
 
 
@@ -33,18 +33,23 @@ class Calls:
     kit: Kit
     turn: Turn
 
-    async def run(self, calls: Sequence[Call], view: TurnView, *, incomplete: str | None = None) -> None:
-        """Bring every call to a result: reads that follow each other side by side, all else in order.
-
-        `incomplete` says why none of them may run: the answer that holds them was cut off.
+    async def run(self, state: Progressed, view: TurnView) -> None:
+        """Bring every open call to a result: reads that follow each other side by side, all else in order.
 
         Raises:
             CancelledError: the turn was stopped; calls that ran then have an unknown outcome.
+            Stopped: a tool says that the person stopped the turn.
             StorageFailed: nothing more can be written down, so nothing more is run.
         """
+        incomplete = state.answered.payload.get("incomplete") if state.answered else None
+        if incomplete is not None:
+            for call in state.open_calls:
+                self._finish(refusal(call, _incomplete(incomplete), view.language))
+            return
+        found = situation(view)
         ready: list[Prepared] = []
-        for call in calls:
-            prepared = self._prepared(call, view, incomplete)
+        for call in state.open_calls:
+            prepared = prepare(call, self.kit.registry, found)
             if isinstance(prepared, Prepared) and not prepared.stopped:
                 ready.append(prepared)
                 continue
@@ -52,43 +57,62 @@ class Calls:
             await self._execute(ready, view)
             ready = []
             if isinstance(prepared, Prepared):
-                self._ask(prepared, view)
+                self._ask(prepared, view, state)
             else:
                 self._finish(prepared)
         await self._execute(ready, view)
 
-    async def resume(self, asked: str, view: TurnView) -> None:
-        """Carry out the call that a question was about, now that there is a yes."""
+    async def resume(self, asked: str, view: TurnView) -> bool:
+        """Carry out the call that a question was about, now that there is a yes; False if there is none."""
         question = self.kit.book.get(asked)
         if question is None or question.state != "yes":
-            return
-        call = question.call(f"call_{self.turn.id.removeprefix('turn_')}")
+            return False
+        call = question.call(_resumed_id(self.turn))
         prepared = prepare(call, self.kit.registry, situation(view), approved=question.binding)
         if isinstance(prepared, Prepared):
             await self._one(prepared, view, resumed=True, cause=question.answer)
         else:
-            self._started(call, Risk.READ, resumed=True, cause=question.answer)
-            self._finish(prepared, cause=question.answer)
+            self._refuse_resumed(prepared, question.answer)
+        return True
 
-    def settle(self, interrupted: Sequence[Event]) -> None:
+    def settle(self, state: Progressed) -> None:
         """Give every call that was cut off its result: nobody knows. It is not run again (turn.md, The loop)."""
         text = UNKNOWN_OUTCOME.say(self.kit.language(self.turn))
-        for started in interrupted:
-            payload = started.payload
-            call = Call(payload["call"], payload["name"], payload["arguments"])
-            self._finish(Outcome("unknown", call, text, text), cause=started.cause)
+        for started in state.interrupted:
+            self._finish(Outcome("unknown", _call_of(started), text, text), cause=started.cause)
 
-    def _prepared(self, call: Call, view: TurnView, incomplete: str | None) -> Prepared | Outcome:
-        if incomplete is not None:
-            words = Words(f"没有执行：{incomplete}", f"Not run: {incomplete}")
-            return refusal(call, words, view.language)
-        return prepare(call, self.kit.registry, situation(view))
+    def close(self, why: Words) -> None:
+        """Give every call an end when the turn ends before it: what did not run must not run later, either."""
+        log, language = self.kit.record.log, self.kit.language(self.turn)
+        with log.transaction():
+            events = log.of_turn(self.turn.id)
+            state = progressed(events)
+            self.settle(state)
+            for call in state.open_calls:
+                self._finish(refusal(call, why, language))
+            if self.turn.confirmed and not state.resumed:
+                question = self.kit.book.get(self.turn.confirmed)
+                if question is not None and question.state == "yes":
+                    refused = refusal(question.call(_resumed_id(self.turn)), why, language)
+                    self._refuse_resumed(refused, question.answer)
+
+    def _refuse_resumed(self, outcome: Outcome, answer: str | None) -> None:
+        with self.kit.record.log.transaction():
+            self._started(outcome.call, Risk.READ, resumed=True, cause=answer)
+            self._finish(outcome, cause=answer)
 
     async def _execute(self, ready: Sequence[Prepared], view: TurnView) -> None:
         for batch in batches(ready):
-            async with asyncio.TaskGroup() as group:
-                for prepared in batch:
-                    group.create_task(self._one(prepared, view))
+            if len(batch) == 1:
+                await self._one(batch[0], view)
+                continue
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for prepared in batch:
+                        group.create_task(self._one(prepared, view))
+            except BaseExceptionGroup as errors:
+                # What goes wrong around a call ends the turn; the first reason is enough, and has its meaning.
+                raise errors.exceptions[0] from None
 
     async def _one(
         self, prepared: Prepared, view: TurnView, *, resumed: bool = False, cause: str | None = None
@@ -125,7 +149,7 @@ class Calls:
             cause=cause or self.turn.cause,
         )
 
-    def _ask(self, prepared: Prepared, view: TurnView) -> None:
+    def _ask(self, prepared: Prepared, view: TurnView, state: Progressed) -> None:
         """Write the question down, as a message of its own that no text of the model shares."""
         wanted = Wanted(
             tool=prepared.tool,
@@ -145,13 +169,45 @@ class Calls:
             roles=self.kit.registry.granted(prepared.tool.name),
         )
         record = self.kit.record
+        sent: list[Event] = []
         try:
             with record.log.transaction(durable=True):
                 asked = self.kit.book.ask(stopped)
+                sent += self._say_beside(state)
                 self._finish(waiting(prepared.call, view.language))
                 draft = Draft(self.turn.channel, asked.text, "question", Origin.SYSTEM, by_code=True)
-                message = record.outbox.put(draft, self.turn.place, cause=asked.event)
+                sent.append(record.outbox.put(draft, self.turn.place, cause=asked.event))
         except ToolFailed as error:
             self._finish(refusal(prepared.call, error.words, view.language))
             return
-        self.kit.stage.show(self.turn.session.id, MessageOut(message))
+        for message in sent:
+            self.kit.stage.show(self.turn.session.id, MessageOut(message))
+
+    def _say_beside(self, state: Progressed) -> list[Event]:
+        """What the model said beside a call that waits: a message of its own, once, before the first question."""
+        answered, record = state.answered, self.kit.record
+        if answered is None or not state.beside or progressed(record.log.of_turn(self.turn.id)).replied:
+            return []
+        draft = Draft(self.turn.channel, state.beside, origin=answered.origin)
+        return [record.outbox.put(draft, self.turn.place, cause=self.turn.cause)]
+
+
+def _resumed_id(turn: Turn) -> str:
+    """The id of the call that a turn carries out after a yes."""
+    return f"call_{turn.id.removeprefix('turn_')}"
+
+
+def _call_of(started: Event) -> Call:
+    payload = started.payload
+    return Call(payload["call"], payload["name"], payload["arguments"])
+
+
+def _incomplete(why: str) -> Words:
+    return Words(f"没有执行：{why}", f"Not run: {why}")
+
+
+NOT_OFFERED = Words("这一步没有工具可用", "there are no tools in this step")
+"""Why calls in answer to a request without tools do not run."""
+STOPPED = Words("没有执行：对方让停下了。", "Not run: the person stopped the turn.")
+BROKE = Words("没有执行：这一轮中断了。", "Not run: the turn broke off.")
+"""Why calls did not run that were still to come when their turn ended."""

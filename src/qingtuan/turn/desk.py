@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from qingtuan.errors import NotAllowed, QingtuanError, UsageWrong
+from qingtuan.errors import NotAllowed, UsageWrong
 from qingtuan.events.inbox import Inbox, Received
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
@@ -14,12 +14,14 @@ from qingtuan.events.outbox import Draft
 from qingtuan.events.sessions import Session
 from qingtuan.events.turns import open_turns
 from qingtuan.identity.access import Admitted, Arrival, Reason, Refused
+from qingtuan.identity.accounts import Person
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Language, Words
 from qingtuan.messages import Inbound, Origin
-from qingtuan.storage.files import content_hash
-from qingtuan.turn.answering import Answering
+from qingtuan.turn.answering import Answer, Answering
 from qingtuan.turn.commands.registry import Command, CommandReply, Commands, Invocation, Unknown
+from qingtuan.turn.commands.running import BEGUN_BEFORE, run
+from qingtuan.turn.silence import Silence
 from qingtuan.turn.turn import Turn
 from qingtuan.turn.work import Work
 
@@ -37,6 +39,10 @@ class Taken:
     """The turn that was queued for it, if any."""
 
 
+Meant = Answer | tuple[Command, str] | Unknown | None
+"""What a message is: an answer to a question, a command with its argument, what looks like one, or talk."""
+
+
 class Desk:
     """Takes messages in, and takes interrupted work up again."""
 
@@ -47,6 +53,7 @@ class Desk:
         self._admission = admission
         self._answering = Answering(work)
         self._inbox = Inbox(work.kit.record.log)
+        self._silence = Silence(work)
 
     async def receive(self, inbound: Inbound) -> Taken:
         """Store a message and set off what it calls for. Returns as soon as that is queued or answered.
@@ -58,20 +65,19 @@ class Desk:
         if self._inbox.known(inbound.channel, inbound.space, inbound.message_id):
             return Taken("known")
         person = self._kit.people.find(inbound.account)
-        role = self._kit.people.role(person) if person else Role.GUEST
-        admitted = self._admission(Arrival(person, role, inbound.space, len(inbound.text), inbound.addressed))
-        if isinstance(admitted, Admitted) and admitted.only_enabling:
-            admitted = Refused(Reason.GROUP_CLOSED, _CLOSED_GROUP)
-        if isinstance(admitted, Refused) or person is None:
+        reader = self._kit.people.reader(inbound.account, inbound.space) if person else None
+        meant = self._meant(inbound, reader) if reader else None
+        admitted = self._admit(inbound, person, meant)
+        if isinstance(admitted, Refused) or reader is None:
             refused = admitted if isinstance(admitted, Refused) else Refused(Reason.SHARED_ID)
-            return self._ignore(inbound, refused, person.id if person else None)
-        reader = self._kit.people.reader(inbound.account, inbound.space)
+            self._silence.keep(inbound, refused, person.id if person else None)
+            return Taken("ignored")
         session = self._session(inbound, reader)
-        origin = Origin.OWNER if role is Role.OWNER else Origin.PERSON
+        origin = Origin.OWNER if reader.role is Role.OWNER else Origin.PERSON
         event = self._inbox.receive(inbound, session=session.id, person=reader.person, origin=origin)
         if event is None:
             return Taken("known")
-        return await self._take(Received.of(event), session, reader, wait=admitted.wait)
+        return await self._take(Received.of(event), meant, session, reader, wait=admitted.wait)
 
     async def recover(self) -> int:
         """Take up what an earlier process left: turns that did not end, answers that nothing followed, messages
@@ -80,59 +86,33 @@ class Desk:
         record.outbox.settle()
         begun = open_turns(record.log)
         for started in begun:
-            self._work.queue(self._work.read_back(started))
-        unresumed = self._kit.book.unresumed()
+            self._work.resume(started)
         resuming = {started.payload.get("confirmed") for started in begun}
+        unresumed = [asked for asked in self._kit.book.unresumed() if asked.event not in resuming]
         for asked in unresumed:
-            if asked.event not in resuming:
-                self._answering.carry_out(asked)
-        taken = {message for started in begun for message in started.payload["messages"]}
+            self._answering.carry_out(asked)
+        taken = {message for started in begun for message in started.payload.get("messages", ())}
         waiting = [event for event in self._inbox.open() if event.id not in taken]
         for event in waiting:
-            received = Received.of(event)
-            session = record.sessions.get(event.place.session or "")
-            await self._take(received, session, self._kit.people.reader(received.account, session.space))
+            await self._take_again(event)
         return len(begun) + len(unresumed) + len(waiting)
 
-    async def _take(self, received: Received, session: Session, reader: Reader, *, wait: float = 0.0) -> Taken:
-        place = Place(session.id, session.space, None, reader.person)
-        answer = self._answering.recognise(received, reader)
-        if answer.verdict != "not_an_answer":
-            return Taken("answer", session.id, self._answering.take(answer, received, place, reader))
-        found = self._commands.match(received.text, reader)
-        if found is None:
-            turn = self._turn(received, session, reader)
-            self._work.queue(turn, wait=wait)
-            return Taken("turn", session.id, turn.id)
-        language = self._kit.speaks_to(reader)
-        if isinstance(found, Unknown):
-            self._reply(CommandReply(_unknown(found, language), UsageWrong.__name__), received, place)
-        else:
-            command, argument = found
-            channel = received.event.payload["channel"]
-            invocation = Invocation(reader, received.account, channel, session, received.event, argument, language)
-            self._reply(await _run(command, invocation), received, place, command.names[-1])
-        return Taken("command", session.id)
+    # What it is
 
-    def _turn(self, received: Received, session: Session, reader: Reader) -> Turn:
-        return Turn(
-            id=self._kit.record.ids.turn(),
-            session=session,
-            reader=reader,
-            account=received.account,
-            channel=received.event.payload["channel"],
-            messages=(received,),
-            cause=received.event.id,
+    def _meant(self, inbound: Inbound, reader: Reader) -> Meant:
+        answer = self._answering.recognise(inbound, reader)
+        return answer or self._commands.match(inbound.text, reader)
+
+    def _admit(self, inbound: Inbound, person: Person | None, meant: Meant) -> Admitted | Refused:
+        role = self._kit.people.role(person) if person else Role.GUEST
+        # Who answers a question in so many words means us, whether a mention stands there or not.
+        addressed = inbound.addressed or isinstance(meant, Answer)
+        admitted = self._admission(
+            Arrival(person, role, inbound.space, len(inbound.text), addressed, asks_model=meant is None)
         )
-
-    def _reply(self, reply: CommandReply, received: Received, place: Place, command: str = "") -> None:
-        """Answer a command. The words are code's, and no part of the conversation."""
-        log = self._kit.record.log
-        payload = {"command": command, **({"error": reply.refusal} if reply.refusal else {})}
-        with log.transaction():
-            log.append(Kind.COMMAND_RUN, place, payload, cause=received.event.id)
-            draft = Draft(received.event.payload["channel"], reply.text, "notice", Origin.SYSTEM, by_code=True)
-            self._work.say(draft, place, cause=received.event.id)
+        if isinstance(admitted, Admitted) and admitted.only_enabling:
+            return Refused(Reason.GROUP_CLOSED, _CLOSED_GROUP)
+        return admitted
 
     def _session(self, inbound: Inbound, reader: Reader) -> Session:
         sessions = self._kit.record.sessions
@@ -140,35 +120,70 @@ class Desk:
             return sessions.named(inbound.space, inbound.session, reader.person)
         return sessions.running(inbound.space, reader.person)
 
-    def _ignore(self, inbound: Inbound, refused: Refused, person: str | None) -> Taken:
-        """Write down that and why nothing is answered; of the message itself only its hash stays."""
-        place = Place(None, inbound.space, None, person)
-        payload = {
-            "channel": inbound.channel,
-            "message_id": inbound.message_id,
-            "reason": str(refused.reason),
-            "hash": content_hash(inbound.text.encode("utf-8", "replace")),
-            "told": refused.words is not None,
-        }
-        event: Event = self._kit.record.log.append(Kind.MESSAGE_IGNORED, place, payload)
-        if refused.words is not None:
-            text = refused.words.say(self._kit.texts.language)
-            draft = Draft(inbound.channel, text, "notice", Origin.SYSTEM, by_code=True)
-            self._work.say(draft, place, cause=event.id)
-        return Taken("ignored")
+    # What is done about it
 
+    async def _take(
+        self, received: Received, meant: Meant, session: Session, reader: Reader, *, wait: float = 0.0
+    ) -> Taken:
+        place = Place(session.id, session.space, None, reader.person)
+        match meant:
+            case None:
+                turn = self._turn(received, session, reader)
+                self._work.queue(turn, wait=wait)
+                return Taken("turn", session.id, turn.id)
+            case Answer():
+                return Taken("answer", session.id, self._answering.take(meant, received, place, reader))
+            case Unknown():
+                words = _unknown(meant, self._kit.speaks_to(reader))
+                self._reply(CommandReply(words, UsageWrong.__name__), received, place)
+            case command, argument:
+                invocation = Invocation(
+                    reader=reader,
+                    account=received.account,
+                    channel=received.channel,
+                    session=session,
+                    message=received.event,
+                    argument=argument,
+                    language=self._kit.speaks_to(reader),
+                )
+                self._reply(await run(command, invocation, self._kit.record.log), received, place, command.name)
+        return Taken("command", session.id)
 
-async def _run(command: Command, invocation: Invocation) -> CommandReply:
-    """Carry out a command, or say in one sentence why not. The refusal tells nothing of what exists."""
-    language = invocation.language
-    if not command.may_use(invocation.reader):
-        return CommandReply(_NOT_YOURS.say(language), NotAllowed.__name__)
-    if command.answers_in_private and invocation.reader.space.is_group:
-        return CommandReply(_IN_PRIVATE.say(language), NotAllowed.__name__)
-    try:
-        return await command.run(invocation)
-    except QingtuanError as error:
-        return CommandReply(error.say(language), type(error).__name__)
+    async def _take_again(self, event: Event) -> None:
+        """Take up a message that an earlier process stored and did nothing about."""
+        received, record = Received.of(event), self._kit.record
+        try:
+            session = record.sessions.get(event.place.session or "")
+            reader = self._kit.people.reader(received.account, session.space)
+        except (KeyError, NotAllowed) as error:
+            self._work.give_up(event, str(error))
+            return
+        meant = self._answering.recognise(received, reader) or self._commands.match(received.text, reader)
+        if isinstance(meant, tuple) and record.log.caused_by(event.id):
+            # It was begun, and what it had done by then stands: doing it again might do it twice.
+            place = Place(session.id, session.space, None, reader.person)
+            self._reply(CommandReply(BEGUN_BEFORE.say(self._kit.speaks_to(reader))), received, place, meant[0].name)
+            return
+        await self._take(received, meant, session, reader)
+
+    def _turn(self, received: Received, session: Session, reader: Reader) -> Turn:
+        return Turn(
+            id=self._kit.record.ids.turn(),
+            session=session,
+            reader=reader,
+            account=received.account,
+            channel=received.channel,
+            messages=(received,),
+            cause=received.event.id,
+        )
+
+    def _reply(self, reply: CommandReply, received: Received, place: Place, command: str = "") -> None:
+        """Answer a command. The words are code's, and no part of the conversation."""
+        payload = {"command": command, **({"error": reply.refusal} if reply.refusal else {})}
+        draft = Draft(received.channel, reply.text, "notice", Origin.SYSTEM, by_code=True)
+        with self._work.saying() as say, self._kit.record.log.transaction():
+            self._kit.record.log.append(Kind.COMMAND_RUN, place, payload, cause=received.event.id)
+            say(draft, place, received.event.id)
 
 
 def _unknown(found: Unknown, language: Language) -> str:
@@ -177,11 +192,9 @@ def _unknown(found: Unknown, language: Language) -> str:
     return _NO_SUCH.say(language).format(name=found.name[:40])
 
 
-_NOT_YOURS = Words("这个只有主人能用。", "Only the owner can use this.")
 _CLOSED_GROUP = Words(
     "这个群还没启用。把它写进 qingtuan.toml 的 access.groups。",
     "This group is not enabled yet. Add it to access.groups in qingtuan.toml.",
 )
-_IN_PRIVATE = Words("这里是群，私聊我再说。", "This is a group; tell me in private.")
 _NEAR = Words("没有 /{name} 这个命令。是不是 {near}？", "There is no command /{name}. Did you mean {near}?")
 _NO_SUCH = Words("没有 /{name} 这个命令。发 /help 看有哪些。", "There is no command /{name}. /help lists them.")

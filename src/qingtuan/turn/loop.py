@@ -8,25 +8,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from qingtuan.errors import ForOwner, ModelRefused, ModelUnreachable
+from qingtuan.errors import ModelRefused, ModelUnreachable, QingtuanError
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.events.outbox import Draft
 from qingtuan.identity.scopes import Role
 from qingtuan.language import Words
+from qingtuan.memory.recall import Injected
 from qingtuan.messages import Origin
 from qingtuan.models.chat import Answer, ChatEvent, TakenBack, TextDelta, WireRequest
 from qingtuan.prompt.pipeline import Built, build
 from qingtuan.tools.run import STUCK, stuck
-from qingtuan.turn.answered import answer_payload
-from qingtuan.turn.calls import Calls
+from qingtuan.turn.answered import answer_payload, streaming
+from qingtuan.turn.calls import NOT_OFFERED, Calls
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.progress import MessageOut, Outcome
-from qingtuan.turn.turn import Turn, progressed
+from qingtuan.turn.repairing import repair
+from qingtuan.turn.turn import MAX_ROUNDS, Progressed, Turn, progressed
 from qingtuan.turn.viewing import Frame, frame
-
-CUT_OFF = Words("（太长了，后面被截断了。）", "(Too long; the rest was cut off.)")
-_NO_REPLY = Words("我没想出该怎么回答，换个说法试试？", "I could not find an answer. Could you put it differently?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,77 +40,91 @@ class Loop:
 
         Raises:
             CancelledError: stopped by its person, or the process ends; the caller knows which.
+            Stopped: a tool says that the person stopped it.
             StorageFailed: nothing can be written down any more.
         """
         started = await self._start()
-        scene = frame(self.kit, self.turn, started)
         calls = Calls(self.kit, self.turn)
-        calls.settle(progressed(self._events()).interrupted)
+        calls.settle(progressed(self._events()))
         try:
-            return await self._rounds(scene, calls)
-        except ForOwner as error:
-            if not isinstance(error, (ModelUnreachable, ModelRefused)):
-                raise
-            return self._failed(error)
+            return await self._rounds(frame(self.kit, self.turn, started), calls)
+        except ModelUnreachable as error:
+            return self._say(error.say(self.kit.language(self.turn)), "unreachable")
+        except ModelRefused as error:
+            return self._refused(error)
 
     async def _start(self) -> Event:
         """The event that began the turn, written now if this is not a turn taken up again."""
-        earlier = [event for event in self._events() if event.kind is Kind.TURN_STARTED]
-        if earlier:
-            return earlier[0]
-        injected = await self.kit.memory.inject(self.turn.reader, self.turn.words)
-        log = self.kit.record.log
+        if (begun := progressed(self._events()).begun) is not None:
+            return begun
+        log, failure = self.kit.record.log, ""
+        self.kit.book.expire()  # what ran out must not stand in the request as if it still waited
+        try:
+            injected = await self.kit.memory.inject(self.turn.reader, self.turn.words)
+        except QingtuanError as error:
+            # Without memory it can still talk, and say so.
+            injected, failure = Injected("", "", of_others=False), str(error)
         with log.transaction():
             texts = {"pinned": injected.pinned, "recalled": injected.recalled}
             memory: dict[str, object] = {
-                name: log.keep_parts([text.encode()])[0] for name, text in texts.items() if text
+                name: log.keep_parts([text.encode("utf-8", "replace")])[0] for name, text in texts.items() if text
             }
             memory |= {"of_others": True} if injected.of_others else {}
             payload = {**self.turn.started_payload(), "memory": memory}
-            return log.append(Kind.TURN_STARTED, self.turn.place, payload, cause=self.turn.cause)
+            started = log.append(Kind.TURN_STARTED, self.turn.place, payload, cause=self.turn.cause)
+            if failure:
+                log.append(Kind.TURN_FAILED, self.turn.place, {"detail": failure}, cause=self.turn.cause)
+        return started
 
     async def _rounds(self, scene: Frame, calls: Calls) -> Outcome:
-        repaired = False
         while True:
             events = self._events()
             state = progressed(events)
-            if state.replied:
-                return "replied"
-            view = scene.at(events)
-            if self.turn.confirmed and not any(event.kind is Kind.TOOL_STARTED for event in events):
-                await calls.resume(self.turn.confirmed, view)
+            if self.turn.confirmed and not state.resumed:
+                if not await calls.resume(self.turn.confirmed, scene.at(events)):
+                    return "refused"
                 continue
             if state.open_calls:
-                await calls.run(state.open_calls, view, incomplete=state.incomplete)
+                await calls.run(state, scene.at(events))
                 continue
-            if state.waiting:
-                self._say_before_question(events)
-                return "waiting"
-            if state.reply is not None:
-                return self._reply(state.reply, events)
-            finished = [event.payload for event in events if event.kind is Kind.TOOL_FINISHED]
-            if (name := stuck(finished)) is not None:
-                return self._say(STUCK.say(view.language).format(name=name), "failed")
+            if (outcome := self._ended(state, events)) is not None:
+                return outcome
             try:
-                await self._ask(build(view))
+                await self._ask(build(scene.at(events)))
             except ModelRefused as error:
-                if error.reason != "history" or repaired:
+                if not repair(self.kit, self.turn, scene.at(events), error):
                     raise
-                repaired = True
-                log = self.kit.record.log
-                log.append(Kind.SESSION_REPAIRED, self.turn.place, {"detail": error.detail}, cause=self.turn.cause)
-                scene = frame(self.kit, self.turn, self._events()[0])
+                scene = frame(self.kit, self.turn, events[0])
 
-    async def _ask(self, built: Built) -> Answer:
+    def _ended(self, state: Progressed, events: list[Event]) -> Outcome | None:
+        """The outcome if the turn is at its end, after saying what is still to be said; None if it goes on."""
+        if state.waiting:
+            return "waiting"
+        if state.replied:
+            return "replied"
+        if state.answered is not None and state.reply is not None:
+            return self._reply(state.reply, state.answered)
+        language = self.kit.language(self.turn)
+        finished = [event.payload for event in events if event.kind is Kind.TOOL_FINISHED]
+        if (name := stuck(finished)) is not None:
+            return self._say(STUCK.say(language).format(name=name), "failed")
+        if state.answered is not None and state.rounds >= MAX_ROUNDS:
+            if state.beside:
+                return self._reply(state.beside, state.answered)
+            return self._say(_TOO_MANY.say(language).format(rounds=MAX_ROUNDS), "failed")
+        return None
+
+    async def _ask(self, built: Built) -> None:
         """One request and its answer, streamed to whoever watches and recorded whole."""
         recorder = _Recorder(self.kit, self.turn, built)
         clock = self.kit.record.clock
         began = clock.monotonic()
-        async for piece in self.kit.models.stream(built.request, recorder):
-            if isinstance(piece, Answer):
-                self._record_answer(piece, built, recorder, clock.monotonic() - began)
-                return piece
-            self._show(piece)
+        async with streaming(self.kit.models, built.request, recorder) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Answer):
+                    self._record_answer(piece, built, recorder, clock.monotonic() - began)
+                    return
+                self._show(piece)
         raise ModelUnreachable(_NO_REPLY, detail="the stream ended without an answer")
 
     def _show(self, piece: ChatEvent) -> None:
@@ -121,9 +134,14 @@ class Loop:
     def _record_answer(self, answer: Answer, built: Built, recorder: _Recorder, seconds: float) -> None:
         payload = answer_payload(answer, self.kit.models)
         payload |= {"route": built.draft.route, "seconds": round(seconds, 3)}
-        origin = recorder.made_from
+        if answer.calls and not built.request.tools:
+            payload["incomplete"] = NOT_OFFERED.say(self.kit.language(self.turn))
         self.kit.record.log.append(
-            Kind.MODEL_ANSWERED, self.turn.place, payload, origin=origin, cause=recorder.event or self.turn.cause
+            Kind.MODEL_ANSWERED,
+            self.turn.place,
+            payload,
+            origin=built.made_from,
+            cause=recorder.event or self.turn.cause,
         )
 
     def _events(self) -> list[Event]:
@@ -131,37 +149,35 @@ class Loop:
 
     # Saying
 
-    def _reply(self, text: str, events: list[Event]) -> Outcome:
-        answered = [event for event in events if event.kind is Kind.MODEL_ANSWERED][-1]
-        language = self.kit.language(self.turn)
+    def _reply(self, text: str, answered: Event) -> Outcome:
         if answered.payload["finish"] == "length":
-            text = f"{text}\n\n{CUT_OFF.say(language)}"
+            text = f"{text}\n\n{CUT_OFF.say(self.kit.language(self.turn))}"
         self._put(Draft(self.turn.channel, text, origin=answered.origin))
         return "replied"
-
-    def _say_before_question(self, events: list[Event]) -> None:
-        """Words of the model beside a call that waits are a message of their own, apart from the question."""
-        answered = next((event for event in reversed(events) if event.kind is Kind.MODEL_ANSWERED), None)
-        if answered is not None and (text := answered.payload["text"].strip()):
-            self._put(Draft(self.turn.channel, text, origin=answered.origin))
 
     def _say(self, text: str, outcome: Outcome) -> Outcome:
         self._put(Draft(self.turn.channel, text, origin=Origin.SYSTEM, by_code=True))
         return outcome
 
-    def _failed(self, error: ForOwner) -> Outcome:
-        """Everybody learns that it does not work; the owner, in private, also why."""
+    def _refused(self, error: ModelRefused) -> Outcome:
+        """Everybody learns that it does not work; the owner, in private, also why. What only the speaker can put
+        right is said to the speaker."""
         reader = self.turn.reader
         private_owner = reader.role is Role.OWNER and not reader.space.is_group
-        language = self.kit.language(self.turn)
-        words = error.words if private_owner or isinstance(error, ModelUnreachable) else _DOWN
-        return self._say(words.say(language), "failed")
+        words = error.words if private_owner or error.reason == "content" else _DOWN
+        return self._say(words.say(self.kit.language(self.turn)), "failed")
 
     def _put(self, draft: Draft) -> None:
         message = self.kit.record.outbox.put(draft, self.turn.place, cause=self.turn.cause)
         self.kit.stage.show(self.turn.session.id, MessageOut(message))
 
 
+CUT_OFF = Words("（太长了，后面被截断了。）", "(Too long; the rest was cut off.)")
+_NO_REPLY = Words("我没想出该怎么回答，换个说法试试？", "I could not find an answer. Could you put it differently?")
+_TOO_MANY = Words(
+    "做了 {rounds} 步还没有做完，我先停在这里。",
+    "After {rounds} steps it is still not done, so I have stopped here.",
+)
 _DOWN = Words("我这会儿出了点问题，主人会来处理。", "Something is wrong on my side; my owner will see to it.")
 
 
@@ -179,7 +195,6 @@ class _Recorder:
             ],
             "steps": [{"adapter": step.adapter, "changed": list(step.changed)} for step in built.steps],
         }
-        self.made_from = built.made_from
         self.event: str | None = None
 
     def requested(self, wire: WireRequest, model: str) -> None:

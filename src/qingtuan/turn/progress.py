@@ -35,8 +35,9 @@ class TurnEnded:
     outcome: Outcome
 
 
-Outcome = Literal["replied", "waiting", "failed", "refused", "stopped"]
-"""How a turn ended: with a reply; stopped for a confirmation; no model; not allowed; stopped by its person."""
+Outcome = Literal["replied", "waiting", "unreachable", "failed", "refused", "stopped"]
+"""How a turn ended: with a reply; with a question that waits for a yes; no model answered; anything else that went
+wrong; not allowed (any more); stopped by its person."""
 
 Progress = TextDelta | TakenBack | ToolRuns | MessageOut | TurnEnded
 

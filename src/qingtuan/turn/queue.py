@@ -6,9 +6,19 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 
-Job = Callable[[], Awaitable[None]]
-"""One turn, ready to run. It handles its own errors; being cancelled is how it is stopped."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """One turn, ready to run."""
+
+    run: Callable[[], Awaitable[None]]
+    """Handles its own errors. Being cancelled is how it is stopped; `SessionQueues.stopped` then says by whom."""
+    person: str = ""
+    """Whose it is: others do not stop it."""
+    dropped: Callable[[], None] = lambda: None
+    """Called instead of `run` if it is stopped before its cool-down is over."""
 
 
 class SessionQueues:
@@ -17,11 +27,20 @@ class SessionQueues:
     def __init__(self) -> None:
         self._waiting: dict[str, deque[Job]] = {}
         self._workers: dict[str, asyncio.Task[None]] = {}
-        self._running: dict[str, asyncio.Task[None]] = {}
+        self._running: dict[str, Job] = {}
+        """Jobs that have begun and can still be stopped."""
         self._stopped: set[str] = set()
+        self._held: dict[asyncio.Task[None], tuple[str, Job]] = {}
+        """Jobs whose time has not come, in the order in which they arrived."""
+        self._closed = False
 
     def put(self, session: str, job: Job, *, first: bool = False) -> None:
-        """Queue a job. With `first` it goes before all that wait: a yes never waits behind what came after it."""
+        """Queue a job. With `first` it goes before all that wait: a yes never waits behind what came after it.
+
+        After `close` it is let go: the next start takes it up.
+        """
+        if self._closed:
+            return
         queue = self._waiting.setdefault(session, deque())
         if first:
             queue.appendleft(job)
@@ -30,61 +49,98 @@ class SessionQueues:
         if session not in self._workers:
             self._workers[session] = asyncio.create_task(self._work(session), name=f"session {session}")
 
+    def hold(self, session: str, job: Job, until: Callable[[], Awaitable[None]]) -> None:
+        """Queue a job when `until` is over. Nobody else in the session has to wait for that."""
+        if not self._closed:
+            task = asyncio.create_task(self._release(session, job, until), name=f"cool-down in {session}")
+            self._held[task] = session, job
+            task.add_done_callback(lambda done: self._held.pop(done, None))
+
+    async def _release(self, session: str, job: Job, until: Callable[[], Awaitable[None]]) -> None:
+        await until()
+        self.put(session, job)
+
     async def _work(self, session: str) -> None:
         queue = self._waiting[session]
         try:
             while queue:
-                task: asyncio.Task[None] = asyncio.ensure_future(_run(queue.popleft()))
-                self._running[session] = task
-                self._stopped.discard(session)
-                # A stopped turn must not take the session's other turns with it.
-                await asyncio.wait([task])
-                if not task.cancelled() and (error := task.exception()) is not None:
-                    raise error
+                await self._run(session, queue.popleft())
+        finally:
+            self._waiting.pop(session, None)
+            self._workers.pop(session, None)
+
+    async def _run(self, session: str, job: Job) -> None:
+        self._running[session] = job
+        try:
+            await job.run()
+        except asyncio.CancelledError:
+            if session not in self._stopped:
+                raise
+            take_back_cancel()
+        except Exception as error:  # noqa: BLE001 (the edge of a turn: the session's other turns go on)
+            context = {"message": f"a turn of {session} broke at its edge", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(context)
         finally:
             self._running.pop(session, None)
             self._stopped.discard(session)
-            self._workers.pop(session, None)
-            if queue:
-                self.put(session, queue.popleft(), first=True)
-            else:
-                self._waiting.pop(session, None)
 
     def busy(self, session: str) -> bool:
         """Whether a turn of the session runs or waits."""
-        return session in self._workers
+        return session in self._workers or any(held == session for held, _ in self._held.values())
 
     def length(self, session: str) -> int:
         """How many turns of the session wait, the running one not counted."""
-        return len(self._waiting.get(session, ()))
+        return len(self._waiting.get(session, ())) + sum(held == session for held, _ in self._held.values())
 
-    def stop(self, session: str) -> bool:
-        """Stop the running turn of a session; the ones behind it go on. False if none runs."""
-        task = self._running.get(session)
-        if task is None or task.done():
-            return False
-        self._stopped.add(session)
-        return task.cancel()
+    def stop(self, session: str, person: str | None = None) -> bool:
+        """Stop the running turn of a session, or else one that is held back; the ones behind it go on.
+
+        With `person`, only a turn of theirs. False if there was none to stop.
+        """
+        running = self._running.get(session)
+        if running is not None and person in (None, running.person):
+            self._running.pop(session)
+            self._stopped.add(session)
+            return self._workers[session].cancel()
+        for task, (held, job) in self._held.items():
+            if held == session and person in (None, job.person):
+                del self._held[task]
+                task.cancel()
+                job.dropped()
+                return True
+        return False
 
     def stopped(self, session: str) -> bool:
         """Whether the running turn of a session was stopped by `stop`, and not by the end of the process."""
         return session in self._stopped
 
+    def settle(self, session: str) -> None:
+        """The running turn has done what could be stopped: `stop` comes too late from now on."""
+        self._running.pop(session, None)
+
     async def idle(self, session: str | None = None) -> None:
         """Wait until a session, or all of them, have nothing left to do."""
-        while workers := [w for name, w in self._workers.items() if session in (None, name)]:
-            await asyncio.wait(workers)
+        while tasks := self._tasks(session):
+            await asyncio.wait(tasks)
+
+    def _tasks(self, session: str | None) -> list[asyncio.Task[None]]:
+        workers = [worker for name, worker in self._workers.items() if session in (None, name)]
+        return [*workers, *(task for task, (name, _) in self._held.items() if session in (None, name))]
 
     async def close(self) -> None:
         """Drop what waits and cancel what runs; both are taken up again at the next start."""
+        self._closed = True
         for queue in self._waiting.values():
             queue.clear()
-        for task in list(self._running.values()):
+        tasks = self._tasks(None)
+        for task in tasks:
             task.cancel()
-        workers = list(self._workers.values())
         with suppress(asyncio.CancelledError):
-            await asyncio.gather(*workers, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _run(job: Job) -> None:
-    await job()
+def take_back_cancel() -> None:
+    """Go on after a `CancelledError` that was a stop: what still runs in this task counts as not cancelled."""
+    task = asyncio.current_task()
+    while task is not None and task.cancelling():
+        task.uncancel()

@@ -273,6 +273,7 @@ _ENDED = Words("结束：", "ended:")
 _OUTCOMES = {
     "replied": Words("回复了", "replied"),
     "waiting": Words("在等确认", "waiting for a yes"),
+    "unreachable": Words("连不上模型", "no model answered"),
     "failed": Words("没办成", "failed"),
     "refused": Words("不允许", "refused"),
     "stopped": Words("被叫停", "stopped"),

@@ -41,7 +41,7 @@ def frame(kit: Kit, turn: Turn, started: Event) -> Frame:
     messages = tuple(message.event for message in turn.messages)
     card = kit.texts.card(turn.session)
     injected = started.payload.get("memory", {})
-    own_words, blocks = spoken(turn.words)
+    own_words, _ = spoken(turn.words)
     view = TurnView(
         language=language,
         now=local_time(kit, turn, started.time),
@@ -51,7 +51,6 @@ def frame(kit: Kit, turn: Turn, started: Event) -> Frame:
         current=(),
         words=turn.words,
         own_words=own_words,
-        quotes=bool(blocks),
         templates=kit.texts.templates(),
         choices={route: kit.models.choose(route) for route in _ROUTES},
         persona=card.for_reader(turn.reader),
@@ -78,7 +77,7 @@ def situation(view: TurnView) -> Situation:
     """What verdicts on calls depend on, as it stands in this request."""
     zone = view.now.tzinfo
     found = mentions(view.own_words, view.now, zone) if zone else ()
-    speakers = {item.account for item in (*view.before, *view.current)}
+    speakers = {item.account for item in view.said}
     return Situation(
         reader=view.reader,
         now=view.now,

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
-from qingtuan.errors import QingtuanError
+from qingtuan.confirmations.confirmation import Confirmation
+from qingtuan.errors import ForOwner, NotAllowed, QingtuanError, Stopped
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
 from qingtuan.events.outbox import Draft
+from qingtuan.identity.scopes import Role
 from qingtuan.language import Words
 from qingtuan.messages import Origin
+from qingtuan.tools.run import refusal
+from qingtuan.turn import calls
+from qingtuan.turn.calls import Calls
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.loop import Loop
 from qingtuan.turn.progress import MessageOut, Outcome, TurnEnded
-from qingtuan.turn.queue import SessionQueues
-from qingtuan.turn.turn import Turn, read_back
+from qingtuan.turn.queue import Job, SessionQueues, take_back_cancel
+from qingtuan.turn.turn import Turn, progressed, read_back
 
-_BROKE = Words(
-    "我这边出错了，这一句没办成。记录里有详情。",
-    "Something broke on my side; this was not done. Details are in the record.",
-)
+Say = Callable[[Draft, Place, str], None]
+"""Puts a message into the outbox: what, where, and the event that caused it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,63 +38,144 @@ class Work:
     """Told of each turn that ended, for what is due then: never in the way of a reply."""
 
     def queue(self, turn: Turn, *, first: bool = False, wait: float = 0.0) -> None:
-        """Queue a turn; with `first` it goes before all that wait in its session. `wait` is a cool-down in seconds."""
+        """Queue a turn; with `first` it goes before all that wait in its session. `wait` is a cool-down in seconds,
+        in which the session's other turns go on."""
 
-        async def job() -> None:
-            if wait:
-                await self.kit.record.clock.sleep(wait)
+        async def run() -> None:
             await self._carry(turn)
 
-        self.queues.put(turn.session.id, job, first=first)
+        def dropped() -> None:
+            self._finish(turn, "stopped")
+            self._tell(turn, "stopped")
+
+        job = Job(run, turn.reader.person, dropped)
+        if wait > 0:
+            self.queues.hold(turn.session.id, job, lambda: self.kit.record.clock.sleep(wait))
+        else:
+            self.queues.put(turn.session.id, job, first=first)
 
     def read_back(self, started: Event) -> Turn:
-        """The turn that a `turn.started` began."""
+        """The turn that a `turn.started` began.
+
+        Raises:
+            NotAllowed: its account is nobody's any more, or the chat is somebody else's by now.
+            KeyError: its person was forgotten.
+        """
         session = self.kit.record.sessions.get(started.place.session or "")
         reader = self.kit.people.reader(started.payload["account"], session.space)
         return read_back(self.kit.record.log, started, session, reader)
 
     def beginning_of(self, turn: str) -> Event:
         """The `turn.started` of a turn. Raises `KeyError` if it never began."""
-        for event in self.kit.record.log.of_turn(turn):
-            if event.kind is Kind.TURN_STARTED:
-                return event
-        raise KeyError(turn)
+        begun = progressed(self.kit.record.log.of_turn(turn)).begun
+        if begun is None:
+            raise KeyError(turn)
+        return begun
 
-    def say(self, draft: Draft, place: Place, *, cause: str) -> None:
-        """Put a message into the outbox and show it to whoever watches its session."""
-        message = self.kit.record.outbox.put(draft, place, cause=cause)
-        if place.session:
-            self.kit.stage.show(place.session, MessageOut(message))
+    def resume(self, started: Event) -> None:
+        """Queue a turn again that an earlier process did not end."""
+        try:
+            turn = self.read_back(started)
+        except (KeyError, NotAllowed) as error:
+            self.give_up(started, str(error))
+        else:
+            self.queue(turn)
+
+    def give_up(self, event: Event, why: str) -> None:
+        """End what a message or a `turn.started` called for: whose it was may not speak here any more."""
+        log, place = self.kit.record.log, event.place
+        with log.transaction():
+            if place.turn is None:
+                place = replace(place, turn=self.kit.record.ids.turn())
+                log.append(Kind.TURN_STARTED, place, {"messages": [event.id]}, cause=event.id)
+            elif asked := self.kit.book.get(event.payload.get("confirmed", "")):
+                self.leave_undone(asked, why)
+            log.append(Kind.TURN_FAILED, place, {"detail": why}, cause=event.id)
+            log.append(Kind.TURN_FINISHED, place, {"outcome": "refused"}, cause=event.id)
+
+    def leave_undone(self, asked: Confirmation, why: str) -> None:
+        """Write down of a confirmed call that it does not run, now or after any restart."""
+        language = self.kit.texts.language
+        payload = {**refusal(asked.call("call_never"), calls.BROKE, language).payload(), "detail": why}
+        self.kit.record.log.append(Kind.TOOL_FINISHED, asked.place, payload, cause=asked.answer)
+
+    @contextmanager
+    def saying(self) -> Iterator[Say]:
+        """A function that puts messages into the outbox. They are shown to whoever watches their session when the
+        block has been left: only what stands is shown."""
+        said: list[Event] = []
+        yield lambda draft, place, cause: said.append(self.kit.record.outbox.put(draft, place, cause=cause))
+        for message in said:
+            if message.place.session:
+                self.kit.stage.show(message.place.session, MessageOut(message))
 
     async def _carry(self, turn: Turn) -> None:
+        outcome: Outcome = "failed"
         try:
-            outcome = await Loop(self.kit, turn).run()
+            outcome = await self._outcome(turn)
+            self.queues.settle(turn.session.id)
+            self._finish(turn, outcome)
+            await self._commit(turn)
+        except Exception:
+            # Not even the end could be written down. Whoever watches must not wait for it for ever.
+            self.kit.stage.show(turn.session.id, TurnEnded(turn.id, outcome))
+            raise
+        self._tell(turn, outcome)
+
+    async def _outcome(self, turn: Turn) -> Outcome:
+        try:
+            return await Loop(self.kit, turn).run()
         except asyncio.CancelledError:
             if not self.queues.stopped(turn.session.id):
                 raise  # the process ends: the turn is taken up again at the next start
-            outcome = "stopped"
+            take_back_cancel()
+            return "stopped"
+        except Stopped:
+            return "stopped"
         except QingtuanError as error:
-            outcome = self._broke(turn, error.say(self.kit.language(turn)), error.detail)
+            return self._broke(turn, self._sentence(turn, error), str(error))
         except Exception as error:  # noqa: BLE001 (the edge of a turn)
-            outcome = self._broke(turn, _BROKE.say(self.kit.language(turn)), repr(error))
-        await self.end(turn, outcome)
+            return self._broke(turn, BROKE.say(self.kit.language(turn)), repr(error))
 
-    async def end(self, turn: Turn, outcome: Outcome) -> None:
-        """Commit what the turn wrote, and write down how it ended."""
+    def _finish(self, turn: Turn, outcome: Outcome) -> None:
+        """Write down how a turn ended. One that did not come to its own end gets one for each of its calls, too:
+        nothing of it may run later."""
+        log = self.kit.record.log
+        with log.transaction():
+            if outcome not in ("replied", "waiting"):
+                if progressed(log.of_turn(turn.id)).begun is None:
+                    log.append(Kind.TURN_STARTED, turn.place, turn.started_payload(), cause=turn.cause)
+                Calls(self.kit, turn).close(calls.STOPPED if outcome == "stopped" else calls.BROKE)
+            log.append(Kind.TURN_FINISHED, turn.place, {"outcome": outcome}, cause=turn.cause)
+
+    async def _commit(self, turn: Turn) -> None:
         try:
             await self.kit.memory.commit(turn.id)
-        except QingtuanError as error:
+        except Exception as error:  # noqa: BLE001 (the edge of a turn)
             # The pages stand as written; the next start commits them.
-            self._failure(turn, str(error))
-        self.kit.record.log.append(Kind.TURN_FINISHED, turn.place, {"outcome": outcome}, cause=turn.cause)
+            self._failure(turn, str(error) if isinstance(error, QingtuanError) else repr(error))
+
+    def _tell(self, turn: Turn, outcome: Outcome) -> None:
         self.kit.stage.show(turn.session.id, TurnEnded(turn.id, outcome))
         self.after_turn(turn, outcome)
 
+    def _sentence(self, turn: Turn, error: QingtuanError) -> str:
+        """What the speaker is told: what only the owner can mend is spelled out to nobody else."""
+        private_owner = turn.reader.role is Role.OWNER and not turn.reader.space.is_group
+        words = BROKE if isinstance(error, ForOwner) and not private_owner else error.words
+        return words.say(self.kit.language(turn))
+
     def _broke(self, turn: Turn, sentence: str, detail: str) -> Outcome:
-        self._failure(turn, detail or sentence)
-        draft = Draft(turn.channel, sentence, origin=Origin.SYSTEM, by_code=True)
-        self.say(draft, turn.place, cause=turn.cause)
+        self._failure(turn, detail)
+        with self.saying() as say:
+            say(Draft(turn.channel, sentence, origin=Origin.SYSTEM, by_code=True), turn.place, turn.cause)
         return "failed"
 
     def _failure(self, turn: Turn, detail: str) -> None:
         self.kit.record.log.append(Kind.TURN_FAILED, turn.place, {"detail": detail}, cause=turn.cause)
+
+
+BROKE = Words(
+    "我这边出错了，这一句没办成。记录里有详情。",
+    "Something broke on my side; this was not done. Details are in the record.",
+)

@@ -50,7 +50,7 @@ def conversation_commands(
         return CommandReply(words.format(account=invocation.account, role=role, person=invocation.reader.person))
 
     async def new(invocation: Invocation) -> CommandReply:
-        sessions.start(invocation.session.space, invocation.reader.person)
+        sessions.start(invocation.session.space, invocation.reader.person, cause=invocation.message.id)
         left(invocation.session)
         return CommandReply(_NEXT.say(invocation.language))
 
@@ -59,14 +59,18 @@ def conversation_commands(
         return CommandReply(_CLEARED.say(invocation.language))
 
     async def stop(invocation: Invocation) -> CommandReply:
-        stopped = queues.stop(invocation.session.id)
+        # In a group people stop what they began; the owner stops anything.
+        reader = invocation.reader
+        stopped = queues.stop(invocation.session.id, None if reader.role is Role.OWNER else reader.person)
         return CommandReply((_STOPPED if stopped else _NOTHING_RUNS).say(invocation.language))
 
     return [
         Command(("帮助", "help"), Words("能用的命令", "commands you can use"), help_, usage="[all]"),
         Command(("我是谁", "whoami"), Words("系统认得的你", "who the system takes you for"), whoami),
-        Command(("新对话", "new"), Words("开始新的对话", "begin a new session"), new, short_help=True),
-        Command(("清空", "clear", "重置"), Words("清空当前对话的上下文", "empty this session's context"), clear),
+        Command(("新对话", "new"), Words("开始新的对话", "begin a new session"), new, steers=True, short_help=True),
+        Command(
+            ("清空", "clear", "重置"), Words("清空当前对话的上下文", "empty this session's context"), clear, steers=True
+        ),
         Command(("停", "stop"), Words("停下正在做的事", "stop what is running"), stop, short_help=True),
     ]
 

@@ -54,6 +54,8 @@ class Command:
     help: Words
     run: Run
     owner_only: bool = False
+    steers: bool = False
+    """Whether it changes the conversation for everybody who takes part: in a group it then is not for guests."""
     answers_in_private: bool = False
     """Whether the answer is only for the person: then it is refused in a group with a hint where to go."""
     usage: str = ""
@@ -62,7 +64,14 @@ class Command:
 
     def may_use(self, reader: Reader) -> bool:
         """Whether this person may use it at all."""
-        return reader.role is Role.OWNER or not self.owner_only
+        if reader.role is Role.OWNER:
+            return True
+        return not self.owner_only and not (self.steers and reader.space.is_group and reader.role is Role.GUEST)
+
+    @property
+    def name(self) -> str:
+        """What events call it: the English name, if it has one."""
+        return self.names[1] if len(self.names) > 1 else self.names[0]
 
 
 @dataclass(frozen=True, slots=True)

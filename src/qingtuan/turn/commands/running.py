@@ -1,0 +1,47 @@
+"""Carrying a command out, or saying in one sentence why not."""
+
+from __future__ import annotations
+
+from qingtuan.errors import ForOwner, NotAllowed, QingtuanError
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Log, Place
+from qingtuan.identity.scopes import Role
+from qingtuan.language import Words
+from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
+
+
+async def run(command: Command, invocation: Invocation, log: Log) -> CommandReply:
+    """What a command answers. A refusal tells nothing of what exists, and what breaks is noted for the owner."""
+    language, reader = invocation.language, invocation.reader
+    if not command.may_use(reader):
+        words = _OWNERS if command.owner_only else _NOT_FOR_GUESTS
+        return CommandReply(words.say(language), NotAllowed.__name__)
+    if command.answers_in_private and reader.space.is_group:
+        return CommandReply(_IN_PRIVATE.say(language), NotAllowed.__name__)
+    try:
+        return await command.run(invocation)
+    except QingtuanError as error:
+        if isinstance(error, ForOwner):
+            _note(invocation, str(error), log)
+        private_owner = reader.role is Role.OWNER and not reader.space.is_group
+        words = _BROKE if isinstance(error, ForOwner) and not private_owner else error.words
+        return CommandReply(words.say(language), type(error).__name__)
+    except Exception as error:  # noqa: BLE001 (the edge of a turn: the message must get its end)
+        _note(invocation, repr(error), log)
+        return CommandReply(_BROKE.say(language), type(error).__name__)
+
+
+def _note(invocation: Invocation, detail: str, log: Log) -> None:
+    place = Place(invocation.session.id, invocation.session.space, None, invocation.reader.person)
+    log.append(Kind.TURN_FAILED, place, {"detail": detail}, cause=invocation.message.id)
+
+
+BEGUN_BEFORE = Words(
+    "刚才重启了，这个命令做到一半，不知道做完没有。看看结果，没做成再发一次。",
+    "There was a restart in the middle of this command, and it may not be done. Have a look, and send it again if not.",
+)
+"""What is said about a command that an earlier process began."""
+_OWNERS = Words("这个只有主人能用。", "Only the owner can use this.")
+_NOT_FOR_GUESTS = Words("在群里，这个要主人或成员来用。", "In a group this is for the owner and for members.")
+_IN_PRIVATE = Words("这里是群，私聊我再说。", "This is a group; tell me in private.")
+_BROKE = Words("我这边出错了，这个没办成。记录里有详情。", "Something broke on my side; see the record for details.")
