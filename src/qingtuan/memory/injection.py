@@ -6,9 +6,11 @@ recalled one (what this message calls for, then what is fresh) right before the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from heapq import nlargest
+from itertools import islice, zip_longest
 
 from qingtuan.identity.scopes import Reader, Scope
 from qingtuan.language import Language, Words
@@ -65,12 +67,13 @@ class Injection:
 def inject(sources: Sources, budget: Budget) -> Injection:
     """The memory text for one reader and message. Pure: the same sources give the same bytes."""
     current = [known for known in sources.beliefs if is_current(known.belief, sources.today)]
-    pins = _fair(known for known in current if known.belief.data.pinned)
-    steady = _fair(known for known in current if not known.belief.data.pinned and _is_steady(known, sources.reader))
+    mine = Scope.of_person(sources.reader.person)
+    pins = list(_fair(known for known in current if known.belief.data.pinned))
+    steady = _fair(known for known in current if not known.belief.data.pinned and _is_steady(known, mine))
     in_pins, room = _fitting(pins, budget.whole, sources)
     in_steady, room = _fitting(steady, max(0, min(room, budget.whole - budget.recalled)), sources, spare=room)
-    taken = {_key(known) for known in (*in_pins, *in_steady)}
-    rest = [known for known in current if _key(known) not in taken]
+    taken = set(map(id, (*in_pins, *in_steady)))
+    rest = [known for known in current if id(known) not in taken]
     in_recalled, _ = _fitting(_called_for(sources, rest), min(room, budget.recalled), sources)
     entries = (*in_pins, *in_steady, *in_recalled)
     left_out = len(current) - len(entries)
@@ -110,41 +113,47 @@ def _parts(steady: Sequence[Known], recalled: Sequence[Known], left_out: int, so
     )
 
 
-def _is_steady(known: Known, reader: Reader) -> bool:
+def _is_steady(known: Known, mine: Scope) -> bool:
     """Profile and rules of the speaker, and the rules of the group or of all."""
-    mine = known.scope == Scope.of_person(reader.person)
-    return (mine and known.type == "profile") or (known.type == "rule" and (mine or known.scope.kind != "user"))
+    if known.type == "profile":
+        return known.scope == mine
+    return known.type == "rule" and (known.scope.kind != "user" or known.scope == mine)
 
 
-def _called_for(sources: Sources, rest: Sequence[Known]) -> list[Known]:
+def _called_for(sources: Sources, rest: Sequence[Known]) -> Iterator[Known]:
     """What the message calls for, best first, then the freshest of the rest."""
-    keys = {_key(known) for known in rest}
-    wanted = [known for known in sources.called_for if _key(known) in keys]
-    seen = {_key(known) for known in wanted}
-    fresh = sorted(
-        (known for known in rest if _key(known) not in seen),
-        key=lambda known: known.belief.data.since or date.min,
-        reverse=True,
-    )
-    return [*wanted[:_MOST_CALLED_FOR], *_fair(fresh)[:_MOST_FRESH]]
+    pages = {known.path for known in sources.called_for}
+    there = {_key(known): known for known in rest if known.path in pages}
+    wanted = [there[key] for known in sources.called_for if (key := _key(known)) in there]
+    yield from wanted[:_MOST_CALLED_FOR]
+    seen = set(map(id, wanted))
+    yield from _freshest(known for known in rest if id(known) not in seen)
 
 
-def _fair(entries: Iterable[Known]) -> list[Known]:
-    """The entries in their order, but one of each scope in turn, so that none crowds out another."""
-    queues: dict[Scope, list[Known]] = {}
+def _freshest(entries: Iterable[Known]) -> Iterator[Known]:
+    """The few newest of many, newest first, but one of each scope in turn."""
+    scopes: dict[Scope, list[Known]] = {}
     for known in entries:
-        queues.setdefault(known.scope, []).append(known)
-    mixed: list[Known] = []
-    while queues:
-        for scope in list(queues):
-            mixed.append(queues[scope].pop(0))
-            if not queues[scope]:
-                del queues[scope]
-    return mixed
+        scopes.setdefault(known.scope, []).append(known)
+    newest = [known for found in scopes.values() for known in nlargest(_MOST_FRESH, found, key=_since)]
+    return islice(_fair(sorted(newest, key=_since, reverse=True)), _MOST_FRESH)
+
+
+def _since(known: Known) -> date:
+    return known.belief.data.since or date.min
+
+
+def _fair(entries: Iterable[Known]) -> Iterator[Known]:
+    """The entries in their order, but one of each scope in turn, so that none crowds out another."""
+    scopes: dict[Scope, list[Known]] = {}
+    for known in entries:
+        scopes.setdefault(known.scope, []).append(known)
+    rounds = zip_longest(*scopes.values())
+    return (known for turn in rounds for known in turn if known is not None)
 
 
 def _fitting(
-    entries: Sequence[Known], room: int, sources: Sources, *, spare: int | None = None
+    entries: Iterable[Known], room: int, sources: Sources, *, spare: int | None = None
 ) -> tuple[list[Known], int]:
     """The first entries that fit whole, and what is left of `spare` (of `room`, if it is not given)."""
     fitting: list[Known] = []
