@@ -19,6 +19,7 @@ from qingtuan.memory.beliefs import (
     entries,
     event_time,
 )
+from qingtuan.memory.holdings import Holdings
 from qingtuan.memory.wiki.page import Page, parse
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -41,7 +42,7 @@ class Wiki:
 
     def standing(self, now: datetime) -> Standing:
         return Standing(
-            self.pages,
+            Holdings(self.pages),
             now.astimezone(self.zone).date(),
             self.zone,
             "01K0000000000000000000000A",

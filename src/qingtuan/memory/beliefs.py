@@ -22,7 +22,6 @@ from qingtuan.memory.entries import (
     Match,
     Pages,
     Pair,
-    copied_from_elsewhere,
     entries,
     find,
     held_on,
@@ -32,6 +31,7 @@ from qingtuan.memory.entries import (
     pages_of,
     pairs,
 )
+from qingtuan.memory.holdings import Holdings
 from qingtuan.memory.likeness import SELF, canonical_predicate, normalise_subject, parse_aliases
 from qingtuan.memory.topics import Kind, PagePlace, page_for
 from qingtuan.memory.wiki.data_comment import BeliefData, How
@@ -86,7 +86,7 @@ def event_time(event: str) -> datetime | None:
 class Standing:
     """What a decision about one scope rests on."""
 
-    pages: Pages
+    holdings: Holdings
     today: date
     """In the person's zone."""
     zone: tzinfo
@@ -181,18 +181,22 @@ def _prepared(candidate: Candidate, standing: Standing) -> Candidate:
 
 def _with_numbers(standing: Standing, case: _Case) -> tuple[Standing, tuple[Change, ...]]:
     """The scope with numbers on every page of which an entry without one may be touched, and how it got them."""
+    pages = standing.holdings.pages
     bare = {
         entry.path
         for entry in (*case.rivals, *filter(None, [case.twin]))
-        if entry.number is None or entry.number in standing.pages[entry.path].copied
+        if entry.number is None or entry.number in pages[entry.path].copied
     }
-    pages = dict(standing.pages)
+    if not bare:
+        return standing, ()
+    holdings = Holdings(pages)
     changes: list[Change] = []
     for path in sorted(bare):
-        change = Numbered(path, next_number(pages, standing.floor), copied_from_elsewhere(pages, path))
-        pages[path], _ = numbered(pages[path], change.first, standing.today, since=standing.today, taken=change.taken)
+        change = Numbered(path, holdings.next_number(standing.floor), holdings.copied(path))
+        page, today = holdings.pages[path], standing.today
+        holdings.put({path: numbered(page, change.first, today, since=today, taken=change.taken)[0]})
         changes.append(change)
-    return replace(standing, pages=pages), tuple(changes)
+    return replace(standing, holdings=holdings), tuple(changes)
 
 
 class _Case:
@@ -206,7 +210,7 @@ class _Case:
         self._wording = Wording(
             candidate.text, candidate.subject, candidate.predicate, candidate.value, standing.aliases
         )
-        found = entries(standing.pages)
+        found = standing.holdings.about(self._wording, candidate.source)
         self._family = [entry for entry in found if self._wording.same_question(entry.data)]
         """The entries, current and past, that answer the same question."""
         self._many = any(entry.data.many for entry in self._family) if self._family else candidate.many
@@ -251,7 +255,7 @@ class _Case:
     def _said(self, entry: Entry) -> datetime:
         """When an entry was said: by its event, else by its first day, else by the day of its page."""
         said = self._standing.said(entry.data.source) if entry.data.source else None
-        day = entry.data.since or self._standing.pages[entry.path].updated
+        day = entry.data.since or self._standing.holdings.pages[entry.path].updated
         return said or (self._morning(min(day, self._standing.today)) if day else datetime.min.replace(tzinfo=UTC))
 
     def _ended(self, entry: Entry) -> datetime | None:
@@ -393,7 +397,7 @@ class _Case:
             pinned=pinned,
             many=self._many and candidate.predicate is not None,
         )
-        return NewBelief(next_number(self._standing.pages, self._standing.floor), candidate.text, data)
+        return NewBelief(self._standing.holdings.next_number(self._standing.floor), candidate.text, data)
 
     def _last_day(self, old: Entry) -> date:
         """The last day of an entry that the candidate displaces: when that begins, or when it was said, or its own."""
@@ -424,7 +428,7 @@ class _Case:
         if home is not None:
             return home, ()
         standing, candidate = self._standing, self._candidate
-        pages = {path.removeprefix(standing.root): page for path, page in standing.pages.items()}
+        pages = {path.removeprefix(standing.root): page for path, page in standing.holdings.pages.items()}
         taken = [path.removeprefix(standing.root) for path in standing.unreadable]
         place = page_for(pages, candidate.kind, candidate.topic, standing.language, taken)
         path = standing.root + place.path

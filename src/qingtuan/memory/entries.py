@@ -8,36 +8,20 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import date
 
-from qingtuan.identity.privacy import label_of, merged
 from qingtuan.identity.scopes import Visibility
+from qingtuan.memory.holdings import Entry, Holdings, Pages
 from qingtuan.memory.likeness import contains, fold, normalise_subject, normalise_value
 from qingtuan.memory.wiki.data_comment import BeliefData
-from qingtuan.memory.wiki.page import Belief, Page, what_counts
+from qingtuan.memory.wiki.page import Belief
 
-Pages = Mapping[str, Page]
-"""The readable pages of one scope, by path relative to its folder."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A belief and its page. Its data is found within the scope, wherever its bullet was moved."""
-
-    path: str
-    belief: Belief
-    lent: bool = False
-    """Whether its data still stands on another page."""
-
-    @property
-    def number(self) -> int | None:
-        return self.belief.number
-
-    @property
-    def data(self) -> BeliefData:
-        return self.belief.data
+__all__ = [
+    "Entry", "Match", "Pages", "Pair", "copied_from_elsewhere", "entries", "find", "held_on", "is_current",
+    "match_for_forgetting", "next_number", "pages_of", "pairs",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,34 +42,13 @@ class Match:
 
 
 def entries(pages: Pages) -> tuple[Entry, ...]:
-    """Every belief of the scope, by path and line.
-
-    A number belongs to one page: to the one that has its data, else to the first. A bullet with the same number on
-    another page is a copy: it has no number, and may be seen no further than the original.
-    """
-    holders: dict[int, str] = {}
-    for path, page in sorted(pages.items(), key=lambda item: item[0]):
-        for belief in page.beliefs:
-            number = belief.number
-            if number is not None and (number not in holders or _lends(pages[holders[number]], page, number)):
-                holders[number] = path
-    found: list[Entry] = []
-    for path in sorted(pages):
-        for belief in pages[path].beliefs:
-            holder = holders.get(belief.number) if belief.number is not None else path
-            if holder == path:
-                found.append(_resolved(pages, path, belief))
-            else:
-                original = pages[holder or path].belief(belief.number or 0)
-                label = merged([belief.visibility, *([original.visibility] if original else [])])
-                data = replace(belief.data, visibility=label)
-                found.append(Entry(path, replace(belief, number=None, data=data, visibility=label)))
-    return tuple(found)
+    """Every belief of the scope, by path and line."""
+    return Holdings(pages).entries
 
 
 def find(pages: Pages, number: int) -> Entry | None:
     """The entry of this number, in 当前 or 历史."""
-    return next((entry for entry in entries(pages) if entry.number == number), None)
+    return Holdings(pages).find(number)
 
 
 def pages_of(pages: Pages, number: int) -> tuple[str, ...]:
@@ -99,14 +62,12 @@ def next_number(pages: Pages, floor: int = 0) -> int:
     `floor` is the highest number that the scope ever had, as far as events know: entries may have been purged,
     moved away, or stand on a page that cannot be read.
     """
-    return max([floor, *(number for page in pages.values() for number in page.numbers)]) + 1
+    return Holdings(pages).next_number(floor)
 
 
 def copied_from_elsewhere(pages: Pages, path: str) -> frozenset[int]:
     """Numbers on bullets of this page that belong to another page: `edits.numbered` gives these bullets their own."""
-    own = {(entry.path, entry.number) for entry in entries(pages)}
-    numbers = (belief.number for belief in pages[path].beliefs)
-    return frozenset(number for number in numbers if number is not None and (path, number) not in own)
+    return Holdings(pages).copied(path)
 
 
 def is_current(belief: Belief, today: date) -> bool:
@@ -192,21 +153,3 @@ def _best_first(match: Match) -> tuple[float, int, str, int]:
 
 def _holds(data: BeliefData, day: date) -> bool:
     return (data.since is None or data.since <= day) and (data.until is None or day <= data.until)
-
-
-def _lends(holder: Page, page: Page, number: int) -> bool:
-    """Whether a number belongs to `page` rather than to the page that was found first."""
-    return number in page.data and number not in holder.data
-
-
-def _resolved(pages: Pages, path: str, belief: Belief) -> Entry:
-    """The entry with the data that another page of the scope still holds for it."""
-    number, page = belief.number, pages[path]
-    if number is None or number in page.data:
-        return Entry(path, belief)
-    home = next((other for other in sorted(pages) if number in pages[other].data), None)
-    if home is None:
-        return Entry(path, belief)
-    data = what_counts(belief.text, belief.current, pages[home].data[number])
-    label = label_of(data.visibility, merged([page.visibility, pages[home].visibility]))
-    return Entry(path, replace(belief, data=data, visibility=label), lent=True)

@@ -23,6 +23,7 @@ from qingtuan.language import Language, Words
 from qingtuan.memory.acts import By, Remembered, Wish
 from qingtuan.memory.beliefs import Candidate, Decision, Review, Same, Standing, Write, apply, decide
 from qingtuan.memory.entries import copied_from_elsewhere, find, match_for_forgetting, next_number
+from qingtuan.memory.holdings import Holdings
 from qingtuan.memory.library import Known, Library, belief_pages, known_of
 from qingtuan.memory.likeness import fold, parse_aliases
 from qingtuan.memory.wiki import edits
@@ -378,7 +379,7 @@ class Memory:
         """What a decision rests on. A page that `text` has to be written on speaks the language of the text."""
         aliases = self.library.pages(SHARED).get(_ALIASES)
         return Standing(
-            pages=belief_pages(pages),
+            holdings=Holdings(belief_pages(pages)),
             today=self._today(by),
             zone=by.zone,
             page_id=self._ids.page(),

@@ -26,6 +26,13 @@ class Wording:
         self._aliases = aliases
         self._predicate = self._key(predicate)
 
+    @property
+    def keys(self) -> list[str]:
+        """What `keys_of` an entry that says this, or answers the same question, has at least one of."""
+        names = {alias for alias, name in self._aliases.items() if fold(name) == self._predicate}
+        questions = sorted({self._predicate, *names}) if self._predicate else []
+        return [f"={self._text}", *(f"?{name}" for name in questions)]
+
     def same_question(self, data: BeliefData) -> bool:
         """Whether an entry answers the same question: subject and predicate are the same."""
         if self._predicate is None or data.predicate is None:
@@ -56,7 +63,7 @@ class Wording:
         stated = normalise_text(belief.statement)
         if belief.current or stated == self._text:
             return stated
-        bare = normalise_text(_REASON.sub("", belief.statement))
+        bare = normalise_text(_without_reason(belief))
         return bare if bare == self._text else stated
 
     def _same_value(self, value: str | None, stated: str) -> bool:
@@ -73,3 +80,20 @@ class Wording:
         key = fold(predicate) if predicate else ""
         name = self._aliases.get(key)
         return (fold(name) if name else key) or None
+
+
+def keys_of(belief: Belief) -> list[str]:
+    """By what an entry can be found for comparing: its sentence, its predicate, and the event in which it was said."""
+    data = belief.data
+    keys = [f"={normalise_text(belief.statement)}"]
+    if not belief.current and (bare := _without_reason(belief)) != belief.statement:
+        keys.append(f"={normalise_text(bare)}")
+    if data.predicate:
+        keys.append(f"?{fold(data.predicate)}")
+    if data.source:
+        keys.append(data.source)
+    return keys
+
+
+def _without_reason(belief: Belief) -> str:
+    return _REASON.sub("", belief.statement)
