@@ -26,6 +26,7 @@ from qingtuan.identity.scopes import Role
 from qingtuan.ids import Ids
 from qingtuan.language import Language
 from qingtuan.memory import summaries
+from qingtuan.memory.recall_tool import RecollectionTools
 from qingtuan.memory.tools import MemoryTools
 from qingtuan.memory.wiki import ledger
 from qingtuan.personas import cards
@@ -35,7 +36,7 @@ from qingtuan.settings.people import RoleLimits
 from qingtuan.storage.sqlite import Database
 from qingtuan.tools.registry import Collected, Provider, Registry, collect, installed
 from qingtuan.tools.run import Runner
-from qingtuan.tools.tool import tools_of
+from qingtuan.tools.tool import Tool, tools_of
 from qingtuan.turn.admission import Gate
 from qingtuan.turn.afterwards import Afterwards, Chores
 from qingtuan.turn.asking import Aside
@@ -141,9 +142,7 @@ class App:
         people = People.load(home.people_file, owner_accounts=settings.owner.accounts, members=settings.access.members)
         parts = remembering(home, settings, log, people, ids, clock)
         answering = models_for(settings, clock, lambda: f"call_{ids.page()}")
-        tools = collect(
-            {"memory": lambda: tools_of(MemoryTools(parts.memory, parts.notes, parts.recall, log)), **plug_ins}
-        )
+        tools = collect({"memory": lambda: _memory_tools(parts, log), **plug_ins})
         kit = Kit(
             record=Record(log, Requests(log), Sessions(log, ids), Outbox(log), ids, clock),
             models=answering.models,
@@ -186,6 +185,7 @@ class App:
         self.kit.book.expire()
         if watch:
             self._spawn(self._watch())
+            self._spawn(self.remembering.recollection.episodes.catch_up())
             self._spawn(self._release())
         await self.desk.recover()
 
@@ -227,6 +227,11 @@ class App:
             await self.clock.sleep(_RELEASE_EVERY)
             if self.remembering.indexes.idle_seconds > limit:
                 self.remembering.indexes.release()
+
+
+def _memory_tools(parts: Remembering, log: Log) -> list[Tool]:
+    believed = MemoryTools(parts.memory, parts.notes, parts.recall, log)
+    return [*tools_of(believed), *tools_of(RecollectionTools(parts.recollection))]
 
 
 def _texts(home: Home, settings: Settings) -> Texts:

@@ -25,6 +25,7 @@ from qingtuan.memory.library import Library
 from qingtuan.memory.memory import Memory, Policies
 from qingtuan.memory.notes import Notes
 from qingtuan.memory.recall import Injected, Listener, Recall
+from qingtuan.memory.recollection import Recollection
 from qingtuan.memory.summaries import Summaries
 from qingtuan.memory.undoing import Undoing
 from qingtuan.memory.wiki.store import WikiStore
@@ -47,6 +48,7 @@ class Remembering:
     undoing: Undoing
     summaries: Summaries
     learning: Learning
+    recollection: Recollection
     customs: Customs
 
     async def inject(self, reader: Reader, words: str) -> Injected:
@@ -100,6 +102,7 @@ def remembering(home: Home, settings: Settings, log: Log, people: People, ids: I
         undoing=Undoing(library, log),
         summaries=Summaries(log, rules, customs),
         learning=Learning(extraction, memory),
+        recollection=Recollection(log, people, indexes.open("episodes"), clock),
         customs=customs,
     )
 
