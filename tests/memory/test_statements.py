@@ -34,6 +34,9 @@ def verdict(text: str, piece: str, kind: Kind) -> Unfit | None:
         ("我不可能吃辣", "不可能吃辣", "preference"),
         ("如果下雨就提醒我带伞", "如果下雨就提醒我带伞", "rule"),
         ("我老板叫“王大锤”", "王大锤", "fact"),
+        ("以后每次都帮我查一下天气", "帮我查一下天气", "rule"),
+        ("写代码是我的爱好", "写代码是我的爱好", "preference"),
+        ("说话请简短", "说话请简短", "preference"),
     ],
 )
 def test_statements_pass(text: str, piece: str, kind: Kind) -> None:
@@ -57,6 +60,10 @@ def test_statements_pass(text: str, piece: str, kind: Kind) -> None:
         ("小王好像离职了", "离职了", "fact", Unfit.GUESS),
         ("如果我是素食者，该吃什么", "我是素食者", "profile", Unfit.SUPPOSED),
         ("老板说“周末所有人都要来公司加班”", "所有人都要来公司加班", "fact", Unfit.QUOTED),
+        ("帮我查一下天气", "查一下天气", "preference", Unfit.REQUEST),
+        ("请讲个笑话", "讲个笑话", "task", Unfit.REQUEST),
+        ("给我推荐几本书", "推荐几本书", "fact", Unfit.REQUEST),
+        ("please translate this", "translate this", "task", Unfit.REQUEST),
         ("报告写完了", "报告写完了", "task", Unfit.DONE),
     ],
 )

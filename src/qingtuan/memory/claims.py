@@ -17,7 +17,7 @@ from typing import Any, cast, get_args
 from qingtuan.identity.evidence import OwnWords, chinese_numbers, squeezed
 from qingtuan.identity.redaction import has_secret, readable
 from qingtuan.memory.periods import Period, periods, spelled_out
-from qingtuan.memory.statements import Spot, spot_of, unfit, worth_reading
+from qingtuan.memory.statements import Spot, is_lasting, spot_of, unfit, worth_reading
 from qingtuan.memory.topics import Kind
 from qingtuan.memory.wiki.one_line import flat
 from qingtuan.models.embedded.guards import negation_kept
@@ -64,6 +64,8 @@ class Backed:
     """A claim that its message bears out."""
 
     claim: Claim
+    kind: Kind
+    """A plan for a day to come is an event, whatever it was called."""
     value: str
     """With relative words for days spelled out."""
     explicit: bool
@@ -79,6 +81,16 @@ _FENCE = re.compile(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.DOTALL)
 _LENGTHS = {"subject": 40, "predicate": 40, "value": 300, "topic": 40, "since": 40, "until": 40, "evidence": 500}
 """Characters; longer ones are no such thing."""
 
+_FIELDS: Mapping[str, Any] = {
+    "message": {"type": "integer"},
+    "evidence": {"type": "string"},
+    "type": {"type": "string", "enum": list(get_args(Kind))},
+    **{name: {"type": "string"} for name in _LENGTHS if name != "evidence"},
+    "explicit": {"type": "boolean"},
+    "confidence": {"type": "number"},
+}
+"""In the order in which they are to be written: what was said first, so that the rest follows from it."""
+
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -86,14 +98,8 @@ SCHEMA: Mapping[str, Any] = {
             "type": "array",
             "items": {
                 "type": "object",
-                "properties": {
-                    "type": {"type": "string", "enum": list(get_args(Kind))},
-                    **{name: {"type": "string"} for name in _LENGTHS},
-                    "confidence": {"type": "number"},
-                    "explicit": {"type": "boolean"},
-                    "message": {"type": "integer"},
-                },
-                "required": ["type", *_LENGTHS, "confidence", "explicit", "message"],
+                "properties": _FIELDS,
+                "required": list(_FIELDS),
                 "additionalProperties": False,
             },
         }
@@ -214,11 +220,12 @@ def _dated(claim: Claim, said: Said, spot: Spot, named: Sequence[Period]) -> Bac
     """With its days: those that the person named, as code reads them."""
     since, since_known = _period(claim.since, said, named)
     until, until_known = _period(claim.until, said, named)
-    occasion = claim.kind in ("event", "task")
+    here = periods(spot.sentence, said.said_at, said.zone)
+    day = here[0] if len(here) == 1 else None
+    kind = "event" if day is not None and _is_plan(claim.kind, day, spot, said) else claim.kind
+    occasion = kind in ("event", "task")
     if occasion and since is None and until is None:
-        here = periods(spot.sentence, said.said_at, said.zone)
-        until = here[0] if len(here) == 1 else None
-        since = until if claim.kind == "event" else None
+        since, until = (day, day) if kind == "event" else (None, day)
     first, last = since.first if since else None, until.last if until else None
     if occasion:
         last = last or (since.last if since else None)
@@ -228,7 +235,27 @@ def _dated(claim: Claim, said: Said, spot: Spot, named: Sequence[Period]) -> Bac
         value = f"{value}（{days}）" if _HAN.search(value) else f"{value} ({days})"
     explicit = claim.explicit and since_known and until_known and OwnWords(said.words).hold(claim.value)
     # What lies ahead is known already: the days stand in the value, and it is over after the last one.
-    return Backed(claim, value, explicit, None if occasion else first, last)
+    return Backed(claim, kind, value, explicit, None if occasion else first, last)
+
+
+_STRETCH = re.compile(
+    r"起|开始|[之以]后|[之以]前|到(?=.{0,3}[年月周天号日底末])|为止|\b(?:from|since|starting|after|before|until|till|by)\b",
+    re.IGNORECASE,
+)
+"""Words that make a day the beginning or the end of something that lasts."""
+
+
+def _is_plan(kind: Kind, day: Period, spot: Spot, said: Said) -> bool:
+    """Whether a statement that is called a fact or the like is about one day or time ahead, and no more."""
+    ahead = day.relative and day.first > said.said_at.astimezone(said.zone).date()
+    state = is_lasting(spot.sentence) or _STRETCH.search(spot.sentence) is not None
+    return ahead and kind in ("profile", "preference", "fact") and not state
+
+
+def _covers(one: Period, other: Period) -> bool:
+    """Whether a date that a model worked out from `one` may be `other`: its beginning, its end, a day of that week."""
+    within = one.first <= other.first and other.last <= one.last
+    return within and (other.first == one.first or other.last == one.last or (one.last - one.first).days < 7)
 
 
 def _period(text: str, said: Said, named: Sequence[Period]) -> tuple[Period | None, bool]:
@@ -242,6 +269,6 @@ def _period(text: str, said: Said, named: Sequence[Period]) -> tuple[Period | No
     period = found[0]
     if squeezed(text[period.start : period.end]) in squeezed(said.words):
         return period, True
-    same = next((one for one in named if one.first <= period.first and period.last <= one.last), None)
+    same = next((one for one in named if _covers(one, period)), None)
     today = said.said_at.astimezone(said.zone).date()
     return same, same is not None or period.first == period.last == today

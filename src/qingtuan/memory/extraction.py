@@ -237,16 +237,19 @@ class Extraction:
 
     def _question(self, session: Session, messages: Sequence[_Message]) -> Question:
         language = self._customs.language(None if session.space.is_group else messages[0].speaker.person)
-        rows = [self._row(number, message, language) for number, message in enumerate(messages, 1)]
+        group = session.space.is_group
+        rows = [self._row(number, one, language, group=group) for number, one in enumerate(messages, 1)]
         pairs = self._pairs(session.space, messages)
         known = [_KNOWN.say(language), *pairs, ""] if pairs else []
         text = "\n".join([*known, _MESSAGES.say(language), *rows])
         return Question("extraction", self._customs.text("extraction", language), text, SCHEMA)
 
-    def _row(self, number: int, message: _Message, language: Language) -> str:
+    def _row(self, number: int, message: _Message, language: Language, *, group: bool) -> str:
         said_at = message.said.said_at
         day = WEEKDAYS[said_at.weekday()].say(language)
-        return f"#{number} [{said_at:%Y-%m-%d} {day} {said_at:%H:%M} {message.account}] {flat(message.said.words)}"
+        # In private a small model would take the account for evidence.
+        account = f"{message.account} " if group else ""
+        return f"#{number} [{account}{said_at:%Y-%m-%d} {day} {said_at:%H:%M}] {flat(message.said.words)}"
 
     def _pairs(self, space: Space, messages: Sequence[_Message]) -> list[str]:
         """The pairs that are in use, so that one of them is used again. Where several people speak, only pairs that
@@ -290,7 +293,7 @@ class Extraction:
         candidate = Candidate(
             text="",
             said_at=by.said_at,
-            kind=claim.kind,
+            kind=kept.kind,
             topic=claim.topic or None,
             subject=_ABOUT_GROUP.say(by.language) if about_group else claim.subject or SELF,
             predicate=claim.predicate,

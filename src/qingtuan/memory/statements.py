@@ -23,6 +23,7 @@ class Unfit(StrEnum):
     GUESS = "guess"
     MOOD = "mood"
     ONE_OFF = "one-off wish"
+    REQUEST = "something asked for"
     SUPPOSED = "supposition"
     QUOTED = "somebody else's words"
     DONE = "task that is done"
@@ -199,10 +200,23 @@ _WANTS = re.compile(
     r"|\b(?:i want|i['’]d like|i feel like|give me|get me|let['’]?s)\b",
     re.IGNORECASE,
 )
+_REQUEST = re.compile(
+    r"\s*(?:(?:请|麻烦|劳烦|那就?|再|快|先|你|能不能|可以|可不可以|我?想让你|我?要你)[你您]?)*"
+    r"(?:[帮给替]我|帮忙|(?:查|搜|找|讲|说|写|编|画|算|念|翻译|总结|解释|推荐|介绍|打开|订|预约|取消|看)"
+    r"(?:一?下|个|一[个首段篇条点些]|几[个首段篇条]|点|些|[给我]|看)|告诉我|提醒我|叫醒我|继续)"
+    r"|\s*(?:please |can you |could you |would you |now )*(?:tell me|show me|give me|find (?:me|a|the)|search|look up"
+    r"|write|translate|summari[sz]e|explain|remind me|wake me|book (?:me|a)|check|open|play|draw|calculate)\b",
+    re.IGNORECASE,
+)
 _DONE = re.compile(
     r"(?:做|写|办|弄|搞|交|订|约|买|改)(?:完|好|定|掉)了|完成了|搞定|已经[^，。]{0,8}了|\b(?:done|finished|completed|already)\b",
     re.IGNORECASE,
 )
+
+
+def is_lasting(sentence: str) -> bool:
+    """Whether a sentence speaks of what is always or often so."""
+    return _LASTING.search(sentence) is not None
 
 
 def unfit(spot: Spot, kind: Kind) -> Unfit | None:
@@ -216,12 +230,14 @@ def unfit(spot: Spot, kind: Kind) -> Unfit | None:
         return Unfit.SUPPOSED
     if _GUESS.search(clause):
         return Unfit.GUESS
-    lasting = _LASTING.search(sentence) is not None
+    lasting = is_lasting(sentence)
     if _MOOD.search(clause) and not lasting:
         return Unfit.MOOD
     wish = kind in ("preference", "rule") or _WANTS.search(clause) is not None
     if wish and kind not in ("event", "task", "project") and _MOMENTARY.search(sentence) and not lasting:
         return Unfit.ONE_OFF
+    if not lasting and _REQUEST.match(clause):
+        return Unfit.REQUEST
     if kind == "task" and _DONE.search(clause):
         return Unfit.DONE
     return None
