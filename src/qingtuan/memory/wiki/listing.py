@@ -73,9 +73,18 @@ class Listing:
         """The readable pages of a scope, sorted."""
         return sorted(self._seen.get(scope.folder, ()))
 
+    def scopes(self) -> list[Scope]:
+        """The scopes that have readable pages, sorted."""
+        firsts = (next(iter(pages)) for pages in self._seen.values() if pages)
+        return sorted(scope for path in firsts if (scope := Scope.of_path(path)) is not None)
+
     def hashes(self) -> dict[str, str]:
         """The hash of every readable page."""
         return {path: seen.hash for pages in self._seen.values() for path, seen in pages.items()}
+
+    def hashes_of(self, scope: Scope) -> dict[str, str]:
+        """The hash of every readable page of a scope."""
+        return {path: seen.hash for path, seen in self._seen.get(scope.folder, {}).items()}
 
     def problems(self) -> list[Problem]:
         """What is no page though it looks like one, sorted by path."""

@@ -132,9 +132,17 @@ class WikiStore:
         """The readable pages of a scope as last looked at, sorted."""
         return self._listing.paths(scope)
 
+    def scopes(self) -> list[Scope]:
+        """The scopes that have readable pages as last looked at, sorted."""
+        return self._listing.scopes()
+
     def hashes(self) -> dict[str, str]:
         """The hash of every readable page as last looked at, by path."""
         return self._listing.hashes()
+
+    def hashes_of(self, scope: Scope) -> dict[str, str]:
+        """The hash of every readable page of a scope as last looked at, by path."""
+        return self._listing.hashes_of(scope)
 
     def survey(self) -> None:
         """Look at the whole wiki without noticing anything: for a process that only reads. Raises `StorageFailed`."""
