@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from qingtuan.storage.files import read_regular
 _LIMIT = 32 * 1024
 _FOLDERS = ("private", "", "public")
 _NOT_CARDS = ("readme.md",)
+_MODES = ("owner", "others", "private", "group")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,30 +50,45 @@ def find(folder: Path, name: str, language: Language) -> Card:
             path = folder / sub / f"{name}.md"
             if _is_card(path) and (data := read_regular(path, limit=_LIMIT)) is not None:
                 return _parse(name, data.decode("utf-8-sig", "replace"))
-    text = resources.files("qingtuan.personas").joinpath(f"default.{language}.md").read_text("utf-8")
-    return _parse("default", text)
+    return _parse("default", _default(language))
+
+
+@cache
+def _default(language: Language) -> str:
+    return resources.files("qingtuan.personas").joinpath(f"default.{language}.md").read_text("utf-8")
 
 
 def _is_card(path: Path) -> bool:
     return path.is_file() and path.name.lower() not in _NOT_CARDS and not path.name.startswith(".")
 
 
+# A card is read in every turn, so that an edit counts at once, and hardly ever is another one.
+@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def _parse(name: str, text: str) -> Card:
-    modes: tuple[tuple[str, str], ...] = ()
-    body = text.replace("\r\n", "\n")
-    if body.startswith("---\n") and (end := body.find("\n---\n", 4)) > 0:
-        modes = _modes(body[4:end])
-        body = body[end + 5 :]
-    lines = body.strip().split("\n")
-    title = lines[0].lstrip("# ").strip() if lines[0].startswith("#") else name
-    return Card(name, title, "\n".join(lines[1:] if lines[0].startswith("#") else lines).strip(), modes)
+    """The card that a text is: the same text gives the same card, and front matter is slow to read."""
+    front_matter, body = _split(text.replace("\r\n", "\n"))
+    heading, _, rest = body.strip().partition("\n")
+    if heading.startswith("#"):
+        return Card(name, heading.lstrip("# ").strip(), rest.strip(), _modes(front_matter))
+    return Card(name, name, body.strip(), _modes(front_matter))
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Front matter and what stands behind it."""
+    lines = text.split("\n")
+    if lines[0] == "---" and "---" in lines[1:]:
+        end = lines.index("---", 1)
+        return "\n".join(lines[1:end]), "\n".join(lines[end + 1 :])
+    return "", text
 
 
 def _modes(front_matter: str) -> tuple[tuple[str, str], ...]:
     try:
         values = yaml.safe_load(front_matter)
-    except yaml.YAMLError:
-        return ()
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return ()  # no date, too deep, or no YAML at all: the card itself can still be read
     if not isinstance(values, dict):
         return ()
-    return tuple((mode, str(values[mode])) for mode in ("owner", "others", "private", "group") if values.get(mode))
+    # Only plain text: a structure of references may be small to read and endless to write out.
+    return tuple((mode, text) for mode in _MODES if isinstance(text := values.get(mode), str) and text)
