@@ -170,7 +170,11 @@ class SummariesFake:
     def window(self, session: Session, kinds: Iterable[Kind]) -> list[Event]:
         row = self.log.database.row("SELECT cleared FROM sessions WHERE id = ?", (session.id,))
         after = max(self.until.get(session.id, 0), row["cleared"] if row else 0)
-        return self.log.of_session(session.id, after=after, kinds=kinds)
+        events = self.log.of_session(session.id, after=after, kinds=kinds)
+        present = {event.id for event in events}
+        begun = (event.payload.get("messages", ()) for event in events if event.kind is Kind.TURN_STARTED)
+        earlier = (self.log.get(name) for names in begun for name in names if name not in present)
+        return [*(event for event in earlier if event is not None), *events]
 
     def in_context(self, session: Session) -> tuple[SummaryText, ...]:
         return self.texts.get(session.id, ())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -64,9 +64,7 @@ def _is_card(path: Path) -> bool:
 
 # A card is read in every turn, so that an edit counts at once, and hardly ever is another one.
 @lru_cache(maxsize=32)
-@lru_cache(maxsize=64)
 def _parse(name: str, text: str) -> Card:
-    """The card that a text is: the same text gives the same card, and front matter is slow to read."""
     front_matter, body = _split(text.replace("\r\n", "\n"))
     heading, _, rest = body.strip().partition("\n")
     if heading.startswith("#"):
