@@ -63,6 +63,8 @@ _DIGITS = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4,
 _ENGLISH = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
 _ENGLISH |= {"nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40}
 _N = r"(?:\d{1,4}|[二两三四五六七八九]?十[一二三四五六七八九]?|[零〇一二两三四五六七八九])"
+_MINUTES = r"(?:\d{2}(?!\d)|零[一二三四五六七八九]|[二三四五]?十[一二三四五六七八九]?)"
+"""Minutes that may stand without 分: 八点二十, 8点05; a single digit (12点二楼) belongs to what follows."""
 _EN = r"(?:\d{1,4}|" + "|".join(sorted(_ENGLISH, key=len, reverse=True)) + ")"
 
 
@@ -208,7 +210,7 @@ def _clock_zh(match: re.Match[str], _today: date) -> Token | None:
     rest = match[2] or ""
     minute = {"半": 30, "一刻": 15, "三刻": 45, "整": 0, "钟": 0, "": 0}.get(rest)
     if minute is None:
-        minute = _number(match[3])
+        minute = _number(match[3] or match[4].lstrip("零"))
     hour = _number(match[1])
     return _clock(match, ClockTime(hour, minute, exact=hour > 12, weak=match[1] == "一" and not rest))
 
@@ -321,7 +323,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader], ...] = (
     _rule(r"凌晨|半夜|清晨|清早|早晨|早上|上午|中午|正午|午后|下午|傍晚|晚上|夜里|夜晚", _part),
     _rule(rf"[早晚](?=\s*{_N}\s*[点:：])", _part),
     _rule(r"\b(?:morning|afternoon|evening|night)\b", _part),
-    _rule(rf"({_N})\s?点(?:钟)?(半|一刻|三刻|整|(?:过)?({_N})分?)?{_NO_CLOCK}", _clock_zh),
+    _rule(rf"({_N})\s?点(?:钟)?(半|一刻|三刻|整|过?(?:({_N})分|({_MINUTES})))?{_NO_CLOCK}", _clock_zh),
     _rule(r"(?<![\d:：])(\d{1,2})[:：](\d{2})(?:[:：]\d{2})?(?![\d:：]|\s*[ap]\.?m\b)", _clock_digits),
     _rule(r"(?<![\d:])(\d{1,2})(?::(\d{2}))?\s*([ap])\.?m\b\.?", _clock_en),
     _rule(r"(?<=\bat )(\d{1,2})(?![\d:%.])(?!\s*[ap]\.?m\b)", _clock_at),

@@ -1,0 +1,40 @@
+"""Words for what comes again (每天, 每周三, every Monday, on weekdays) as a recurrence rule of RFC 5545."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_WORKDAYS = "MO,TU,WE,TH,FR"
+_CHINESE = {name: _DAYS[index] for index, name in enumerate("一二三四五六日")} | {"天": "SU"}
+_ENGLISH = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+_DAILY = re.compile(r"每[天日晚早]|天天|\b(?:every|each) (?:day|morning|evening|night)\b|\bdaily\b", re.IGNORECASE)
+_WORKDAY = re.compile(r"(?:每个?)?工作日|周一(?:到|至)周五|\b(?:on|every) (?:week|work)days?\b", re.IGNORECASE)
+_WEEKLY = re.compile(r"每个?(?:周|星期|礼拜)((?:[一二三四五六日天](?:[、,，和]|周|星期)*)+)")
+_WEEKLY_EN = re.compile(
+    rf"\b(?:every|each) ((?:(?:{'|'.join(_ENGLISH)})(?:,? and |, ?|\s)?)+)|\bon ((?:{'|'.join(_ENGLISH)})s)\b",
+    re.IGNORECASE,
+)
+_MONTHLY = re.compile(
+    r"每个?月(?:的)?(\d{1,2})[日号]|\b(?:every|each) month on the (\d{1,2})(?:st|nd|rd|th)", re.IGNORECASE
+)
+
+
+def recurrence(text: str) -> str | None:
+    """The rule that `text` names, or None. It says on which days; the time of day stands elsewhere."""
+    if _WORKDAY.search(text):
+        return f"FREQ=WEEKLY;BYDAY={_WORKDAYS}"
+    if match := _WEEKLY.search(text):
+        return f"FREQ=WEEKLY;BYDAY={_listed(day for name, day in _CHINESE.items() if name in match[1])}"
+    if match := _WEEKLY_EN.search(text):
+        said = (match[1] or match[2]).lower()
+        return f"FREQ=WEEKLY;BYDAY={_listed(_DAYS[index] for index, name in enumerate(_ENGLISH) if name in said)}"
+    if (match := _MONTHLY.search(text)) and 1 <= int(match[1] or match[2]) <= 31:
+        return f"FREQ=MONTHLY;BYMONTHDAY={int(match[1] or match[2])}"
+    return "FREQ=DAILY" if _DAILY.search(text) else None
+
+
+def _listed(days: Iterable[str]) -> str:
+    return ",".join(sorted(set(days), key=_DAYS.index))
