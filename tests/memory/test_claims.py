@@ -42,6 +42,7 @@ def checked(words: str, evidence: str | None = None, **fields: Any) -> Backed | 
         ("下周三去北京出差", {"value": "北京", "predicate": "出差去哪"}, "", "2026-12-02", "北京（2026-12-02）", True),
         ("下周三到上海出差", {"value": "上海", "predicate": "出差去哪"}, "", "2026-12-02", "上海（2026-12-02）", True),
         ("下周起我不喝咖啡", {"value": "不喝咖啡", "since": "下周"}, "2026-11-30", "", "不喝咖啡", True),
+        ("以后叫我阿明", {"type": "rule", "value": "叫我阿明", "since": "以后"}, "", "", "叫我阿明", True),
         ("我女儿今年五岁", {"type": "profile", "value": "五岁", "since": "今天"}, "", "", "五岁", True),
         ("周五之前要交报告", {"type": "task", "value": "交报告"}, "", "2026-12-04", "交报告（2026-12-04）", True),
         (

@@ -60,6 +60,7 @@ def test_statements_pass(text: str, piece: str, kind: Kind) -> None:
         ("小王好像离职了", "离职了", "fact", Unfit.GUESS),
         ("如果我是素食者，该吃什么", "我是素食者", "profile", Unfit.SUPPOSED),
         ("老板说“周末所有人都要来公司加班”", "所有人都要来公司加班", "fact", Unfit.QUOTED),
+        ("老板说“周末都要加班”", "老板说“周末都要加班”", "rule", Unfit.QUOTED),
         ("帮我查一下天气", "查一下天气", "preference", Unfit.REQUEST),
         ("请讲个笑话", "讲个笑话", "task", Unfit.REQUEST),
         ("给我推荐几本书", "推荐几本书", "fact", Unfit.REQUEST),

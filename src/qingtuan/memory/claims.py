@@ -252,6 +252,12 @@ def _is_plan(kind: Kind, day: Period, spot: Spot, said: Said) -> bool:
     return ahead and kind in ("profile", "preference", "fact") and not state
 
 
+_FROM_NOW = re.compile(
+    r"从?(?:今|此|现在|这)?(?:以后|往后|之后|后|起|现在|今后|开始)+|现在|目前|(?:from )?now(?: on)?|currently",
+    re.IGNORECASE,
+)
+
+
 def _covers(one: Period, other: Period) -> bool:
     """Whether a date that a model worked out from `one` may be `other`: its beginning, its end, a day of that week."""
     within = one.first <= other.first and other.last <= one.last
@@ -261,7 +267,7 @@ def _covers(one: Period, other: Period) -> bool:
 def _period(text: str, said: Said, named: Sequence[Period]) -> tuple[Period | None, bool]:
     """What a claim's word for a time means; and whether that is what the person said. A date that a model worked
     out counts only where code comes to the same one."""
-    if not text:
+    if not text or _FROM_NOW.fullmatch(text.strip()):
         return None, True
     found = periods(text, said.said_at, said.zone)
     if not found or len(found) > 1:

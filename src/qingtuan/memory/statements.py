@@ -133,6 +133,11 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 _QUOTES = re.compile(r"“[^”]*”|「[^」]*」|『[^』]*』|\"[^\"\n]*\"")
+_REPORTED = re.compile(
+    r"(?<!我)(?:说|讲|表示|认为|告诉我|回复我?|问)[道过]?\s*[：:，,]?\s*[“\"「『]"
+    r"|\b(?:says?|said|told me|asked)\s*[:,]?\s*[“\"]",
+    re.IGNORECASE,
+)
 _NAMES_ONLY = 8
 """Characters in quotation marks that may be a name or a term rather than a sentence of somebody."""
 
@@ -222,7 +227,7 @@ def is_lasting(sentence: str) -> bool:
 def unfit(spot: Spot, kind: Kind) -> Unfit | None:
     """Why the statement at `spot` cannot be kept as `kind`; None if its words do not tell."""
     clause, sentence = spot.clause, spot.sentence
-    if spot.quoted:
+    if spot.quoted or _REPORTED.search(sentence):
         return Unfit.QUOTED
     if _asks(spot):
         return Unfit.QUESTION
