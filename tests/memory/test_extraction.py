@@ -17,7 +17,7 @@ from qingtuan.identity.privacy import Sight
 from qingtuan.identity.scopes import Scope, Visibility
 from qingtuan.language import Words
 from qingtuan.memory.extraction import Extracted, Extraction, ExtractionRules, Found, Policy
-from qingtuan.memory.library import Known
+from qingtuan.memory.known import Known
 from qingtuan.memory.wiki.data_comment import BeliefData
 from qingtuan.memory.wiki.edits import NewBelief, with_current
 from qingtuan.memory.wiki.page import new_page

@@ -33,7 +33,7 @@ from qingtuan.memory.asking import Ask, Customs, Question
 from qingtuan.memory.beliefs import Candidate
 from qingtuan.memory.claims import SCHEMA, Backed, Said, backed, claims_in
 from qingtuan.memory.compressing import clipped
-from qingtuan.memory.library import Known
+from qingtuan.memory.known import Known
 from qingtuan.memory.likeness import SELF, contains, fold, negated, normalise_text, normalise_value
 from qingtuan.memory.statements import in_earnest, worth_reading
 from qingtuan.memory.wiki.one_line import flat
@@ -284,18 +284,21 @@ class Extraction:
 
     def _one(self, space: Space, message: _Message, kept: Backed) -> Found | None:
         claim, by = kept.claim, message.by
-        about_group = space.is_group and fold(claim.subject) in _GROUP and _names_group(by.words)
+        of_group = fold(claim.subject) in _GROUP
+        about_group = space.is_group and of_group and _names_group(by.words)
         scope = Scope.of_group(space.id) if about_group else Scope.of_person(message.speaker.person)
         person = self._people.person(message.speaker.person)
         if not may_write(message.speaker, scope, writes_group=person is not None and space.id in person.writes_groups):
             return None
+        # Where it is not about the group, a model that names it as the subject slipped.
+        subject = _ABOUT_GROUP.say(by.language) if about_group else (SELF if of_group else claim.subject or SELF)
         how: Literal["explicit", "extracted"] = "explicit" if by.explicit else "extracted"
         candidate = Candidate(
             text="",
             said_at=by.said_at,
             kind=kept.kind,
             topic=claim.topic or None,
-            subject=_ABOUT_GROUP.say(by.language) if about_group else claim.subject or SELF,
+            subject=subject,
             predicate=claim.predicate,
             value=kept.value,
             since=kept.since,
