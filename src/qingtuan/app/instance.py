@@ -254,15 +254,18 @@ def _chores(kit: Kit, parts: Remembering, settings: Settings) -> Chores:
     def aside(session: Session) -> Aside:
         return Aside(kit, Place(session.id, session.space))
 
+    # The small local model answers one request at a time and takes as long to look through talk as to answer it:
+    # it remembers by its tool alone, so that nobody waits behind a look at what was said.
+    learns = settings.llm.base_url is not None
+
     async def at_once(session: Session) -> None:
         if parts.summaries.is_due(session):
             await parts.summaries.compress(session, aside(session))
-        await parts.learning.learn(session, aside(session), quiet=False)
+        if learns:
+            await parts.learning.learn(session, aside(session), quiet=False)
 
     async def when_quiet(session: Session) -> None:
-        # The small local model takes as long to look through a single message as to answer it, and finds little
-        # that it has not remembered by then: it waits for a full batch.
-        if settings.llm.base_url is not None:
+        if learns:
             await parts.learning.learn(session, aside(session), quiet=True)
 
     return Chores(at_once, when_quiet, settings.memory.quiet_seconds)
