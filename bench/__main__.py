@@ -1,50 +1,34 @@
 """`python -m bench`: every figure of the project beside its target.
 
-Each module here that has a function `rows()` measures something and gives `Row`s; if it takes a parameter `short`,
-it is told whether a quick look is enough. The table goes to standard output, the figures as JSON into
-`bench/results/`, and the last run's stand beside them.
+Each module here that has a function `rows()` measures something and gives `Row`s, in a process of its own; if it takes
+a parameter `short`, it is told whether a quick look is enough, and may name in `LEFT_OUT` what it then leaves out. What
+cannot be measured here is named too (`Skipped`). The table goes to standard output, the figures as JSON into
+`bench/results/`, and the last ones of the same kind of run stand beside them.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
-import inspect
 import json
 import os
 import platform
-from collections.abc import Iterator
+import sys
 from pathlib import Path
-from types import ModuleType
 
+from bench.measuring import FOLDER, measured, modules
 from bench.table import Row, table
 from qingtuan.clock import SystemClock
 
-FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results"
 
-
-def modules(only: str | None) -> Iterator[ModuleType]:
-    """The modules that measure, by name; `only` picks those whose name contains it."""
-    for path in sorted(FOLDER.glob("*.py")):
-        if path.stem != "__main__" and (only is None or only in path.stem):
-            module = importlib.import_module(f"bench.{path.stem}")
-            if hasattr(module, "rows"):
-                yield module
-
-
-def measure(module: ModuleType, *, short: bool) -> list[Row]:
-    takes_short = "short" in inspect.signature(module.rows).parameters
-    rows: list[Row] = module.rows(short=short) if takes_short else module.rows()
-    return rows
+_QUIET = 1.2
+"""Processes to a core. A measurement keeps one of them busy itself."""
 
 
 def last_figures(kind: str) -> dict[str, float]:
-    """The figures of the newest stored run of this kind; names sort by time."""
-    stored = sorted(RESULTS.glob(f"*-{kind}.json"))
-    if not stored:
-        return {}
-    return {row["name"]: row["figure"] for row in json.loads(stored[-1].read_text("utf-8"))["rows"]}
+    """The newest stored figure of each row, of runs of this kind; names of files sort by time."""
+    stored = [json.loads(path.read_text("utf-8")) for path in sorted(RESULTS.glob(f"*-{kind}.json"))]
+    return {row["name"]: row["figure"] for run in stored for row in run["rows"]}
 
 
 def store(rows: list[Row], kind: str) -> Path:
@@ -53,6 +37,7 @@ def store(rows: list[Row], kind: str) -> Path:
         "time": moment.isoformat(),
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "load": round(os.getloadavg()[0], 2),
         "rows": [
             {"name": row.name, "figure": row.figure, "unit": row.unit, "target": row.target, "met": row.met}
             for row in rows
@@ -64,22 +49,25 @@ def store(rows: list[Row], kind: str) -> Path:
     return path
 
 
-def main() -> None:
+def main() -> int:
+    """Measure, print, store. The status is 1 if something broke; a target that is missed is for people to judge."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure and compare with the targets.")
     parser.add_argument("--short", action="store_true", help="a quick look, less exact")
     parser.add_argument("--only", metavar="PART", help="only modules whose name contains PART")
     given = parser.parse_args()
     kind = "short" if given.short else "full"
     before = last_figures(kind)
-    rows: list[Row] = []
-    for module in modules(given.only):
-        print(f"measuring {module.__name__.removeprefix('bench.')} …", flush=True)
-        rows += measure(module, short=given.short)
-    if not rows:
-        print("nothing to measure")
-        return
-    print(f"\n{table(rows, before)}\n\n{store(rows, kind).relative_to(FOLDER.parent)}")
+    found = list(measured(modules(given.only), short=given.short))
+    rows = [row for one in found for row in one.rows]
+    if rows:
+        print(f"\n{table(rows, before)}\n\n{store(rows, kind).relative_to(FOLDER.parent)}")
+    for line in (line for one in found for line in one.missing):
+        print(line)
+    busy = os.getloadavg()[0] / (os.cpu_count() or 1)
+    if busy > _QUIET:
+        print(f"The machine is busy ({busy:.1f} processes to a core): wall times say little here; CPU times do.")
+    return int(any(one.failed for one in found))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

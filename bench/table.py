@@ -28,6 +28,10 @@ class Row:
         return self.figure <= self.target if self.better == "lower" else self.figure >= self.target
 
 
+class Skipped(Exception):
+    """Raised by `rows` where something that is needed is not there; the message says what."""
+
+
 HEAD = ("what", "ours", "target", "", "last time", "peers")
 
 

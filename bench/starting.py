@@ -1,0 +1,167 @@
+"""Processes from outside: how long until the first answer, how much memory they hold, how much disk an installation."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+
+from bench.instance import Model, beliefs, instance, process_environ, quantile, scripted_model
+from bench.table import Row
+
+LEFT_OUT = ("RSS of an idle instance, USE unloaded again",)
+
+_QINGTUAN = str(Path(sys.executable).with_name("qingtuan"))
+_UNLOADED_WITHIN = 150.0
+"""Seconds: a minute without use, and a minute until somebody looks."""
+
+
+def rows(*, short: bool) -> list[Row]:
+    with tempfile.TemporaryDirectory() as name, scripted_model() as model:
+        return [*_starts(Path(name), model, 3 if short else 10), *_memory(Path(name), model, short=short), *_size()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    answered: float
+    """Seconds from the beginning of the process to its answer."""
+    cpu: float
+    """Seconds that it used until its end, `git` included."""
+
+
+def _starts(folder: Path, model: Model, count: int) -> list[Row]:
+    environ = process_environ(folder / "cold", model)
+    first, *later = [_start(environ) for _ in range(count + 1)]
+    median = quantile([start.answered for start in later], 0.5)
+    used = quantile([start.cpu for start in later], 0.5)
+    return [
+        Row("cold start to first answer, p50", median, "s", 1.5, peers="nanobot 2.4, hermes 3.9, AstrBot 7.4"),
+        Row("cold start to first answer, CPU of the whole process", used, "s"),
+        Row("the very first start, which makes the data folder", first.answered, "s"),
+    ]
+
+
+def _start(environ: Mapping[str, str]) -> _Start:
+    began = time.monotonic()
+    with subprocess.Popen(
+        [_QINGTUAN, "ask", "你好"], env=environ, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
+    ) as asking:
+        assert asking.stdout is not None
+        assert asking.stdout.readline().strip()
+        answered = time.monotonic() - began
+        asking.stdout.read()
+        _, status, used = os.wait4(asking.pid, 0)
+        asking.returncode = os.waitstatus_to_exitcode(status)
+    assert asking.returncode == 0
+    return _Start(answered, used.ru_utime + used.ru_stime)
+
+
+def _memory(folder: Path, model: Model, *, short: bool) -> list[Row]:
+    """`qingtuan serve` on a wiki of 30 beliefs, before and after the first message."""
+    home = folder / "served"
+    asyncio.run(_told(home, model))
+    environ = {**process_environ(home, model), "QINGTUAN_EMBEDDING__IDLE_MINUTES": "1"}
+    with _serving(environ, home) as process:
+        idle = _resident(process)
+        for words in ("你好", "我一般喜欢坐图书馆哪里？"):
+            subprocess.run(
+                [_QINGTUAN, "ask", words], env=environ, check=True, capture_output=True, stdin=subprocess.DEVNULL
+            )
+        loaded = _resident(process)
+        found = [
+            Row(
+                "RSS of an idle instance, USE not loaded",
+                idle,
+                "MiB",
+                100,
+                peers="nanobot 124, hermes 133, AstrBot 248",
+            ),
+            Row("RSS of an idle instance, USE loaded", loaded, "MiB", 240),
+        ]
+        return found if short else [*found, Row(LEFT_OUT[0], _unloaded(process, loaded), "MiB", 120)]
+
+
+async def _told(home: Path, model: Model) -> None:
+    async with instance(home, model) as one:
+        await one.remember(beliefs())
+
+
+@contextmanager
+def _serving(environ: Mapping[str, str], home: Path) -> Iterator[int]:
+    """The id of a serving process."""
+    with subprocess.Popen([_QINGTUAN, "serve"], env=environ, stderr=subprocess.DEVNULL) as process:
+        try:
+            deadline = time.monotonic() + 60
+            while not (home / "run.sock").exists():
+                assert time.monotonic() < deadline
+                assert process.poll() is None
+                time.sleep(0.05)
+            time.sleep(0.5)
+            yield process.pid
+        finally:
+            process.terminate()
+
+
+def _resident(process: int) -> float:
+    """MiB of memory that a process holds."""
+    shown = subprocess.run(["ps", "-o", "rss=", "-p", str(process)], capture_output=True, text=True, check=True)
+    return int(shown.stdout) / 1024
+
+
+def _unloaded(process: int, loaded: float) -> float:
+    deadline = time.monotonic() + _UNLOADED_WITHIN
+    while (now := _resident(process)) > loaded - 30 and time.monotonic() < deadline:
+        time.sleep(1)
+    return now
+
+
+def _size() -> list[Row]:
+    """What the core installs, compiled files included, as it lies here; the product itself with its texts."""
+    product = Path(__file__).parents[1] / "src" / "qingtuan"
+    own = sum(path.stat().st_size for path in product.rglob("*") if path.is_file())
+    size = sum(_size_of(one) for one in _needed("qingtuan").values()) + own
+    return [Row("installed size of the core", size / 1e6, "MB", 200, peers="hermes 228, nanobot 391, AstrBot 766")]
+
+
+def _needed(name: str) -> dict[str, Distribution]:
+    """A distribution and all that it needs here without extras, by name."""
+    found: dict[str, Distribution] = {}
+    names = [name]
+    while names:
+        one = distribution(names.pop())
+        if one.name not in found:
+            found[one.name] = one
+            names += [wanted for line in one.requires or () if (wanted := _wanted(line))]
+    return found
+
+
+def _wanted(requirement: str) -> str | None:
+    """The name in a requirement that holds here, None if it does not."""
+    from packaging.requirements import Requirement
+
+    read = Requirement(requirement)
+    return read.name if read.marker is None or read.marker.evaluate({"extra": ""}) else None
+
+
+def _size_of(one: Distribution) -> int:
+    """Bytes of the files of a distribution, and of what Python compiled from them."""
+    site = Path(sysconfig.get_path("purelib"))
+    files = [Path(str(one.locate_file(file))) for file in one.files or ()]
+    inside = {path for path in files if path.is_file() and path.is_relative_to(site)}
+    compiled = {
+        made
+        for path in inside
+        if path.suffix == ".py"
+        for made in (path.parent / "__pycache__").glob(f"{re.escape(path.stem)}.*.pyc")
+    }
+    return sum(path.stat().st_size for path in inside | compiled)
