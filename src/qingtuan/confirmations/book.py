@@ -227,11 +227,11 @@ class Book:
         return Standing(answerable, elsewhere + others, expired, spoke_since)
 
     def _latest_expired(self, reader: Reader) -> Confirmation | None:
-        asked = self._load("c.asker = ? AND c.space = ?", [reader.person, str(reader.space)])
-        if not asked or asked[-1].state not in ("open", "expired") or not may_answer(asked[-1].facts, reader):
+        latest = self._load("c.asker = ? AND c.space = ?", [reader.person, str(reader.space)], newest=1)
+        if not latest or latest[0].state not in ("open", "expired") or not may_answer(latest[0].facts, reader):
             return None
-        age = self._clock.now() - asked[-1].expires
-        return asked[-1] if timedelta() <= age <= LATE else None
+        age = self._clock.now() - latest[0].expires
+        return latest[0] if timedelta() <= age <= LATE else None
 
     def of_message(self, space: Space, platform_id: str) -> str | None:
         """The `message.sent` that the platform knows under this id: what a quote of it refers to."""
@@ -259,10 +259,13 @@ class Book:
             for event in self._log.replay():
                 project(self._log.database, event)
 
-    def _load(self, condition: str, values: Sequence[Any]) -> list[Confirmation]:
+    def _load(self, condition: str, values: Sequence[Any], *, newest: int | None = None) -> list[Confirmation]:
+        """The questions that fit, oldest first; with `newest` only so many, newest first."""
+        # CROSS: the questions are looked through and not, as SQLite would have it, every event.
+        order = "e.seq" if newest is None else f"e.seq DESC LIMIT {newest:d}"
         rows = self._log.database.rows(
-            "SELECT c.*, e.payload FROM confirmations AS c JOIN events AS e ON e.id = c.event"  # noqa: S608 (placeholders)
-            f" WHERE {condition} ORDER BY e.seq",
+            "SELECT c.*, e.payload FROM confirmations AS c CROSS JOIN events AS e ON e.id = c.event"  # noqa: S608
+            f" WHERE {condition} ORDER BY {order}",
             values,
         )
         return [_confirmation(row) for row in rows]

@@ -33,7 +33,8 @@ def project(database: Database, event: Event) -> None:
                 "UPDATE inbox SET state = 'working', turn = ? WHERE event = ?", (event.place.turn, message)
             )
     elif event.kind is Kind.TURN_FINISHED:
-        database.execute("UPDATE inbox SET state = 'done' WHERE turn = ?", (event.place.turn,))
+        # Only the open ones are looked through, not every message that ever came.
+        database.execute("UPDATE inbox SET state = 'done' WHERE turn = ? AND state <> 'done'", (event.place.turn,))
     elif event.kind is Kind.COMMAND_RUN:
         database.execute("UPDATE inbox SET state = 'done' WHERE event = ?", (event.cause,))
 
@@ -65,12 +66,17 @@ class Received:
             event,
             payload.get("account", ""),
             payload.get("text", ""),
-            tuple(Material(Origin(m["origin"]), m["label"], m["text"]) for m in payload.get("materials", ())),
+            materials_of(event),
             tuple(Attachment(**a) for a in payload.get("attachments", ())),
             datetime.fromisoformat(payload["said_at"]) if "said_at" in payload else event.time,
             payload.get("quotes"),
             bool(payload.get("edited")),
         )
+
+
+def materials_of(message: Event) -> tuple[Material, ...]:
+    """The material that came with a stored message."""
+    return tuple(Material(Origin(m["origin"]), m["label"], m["text"]) for m in message.payload.get("materials", ()))
 
 
 class Inbox:
@@ -102,7 +108,7 @@ class Inbox:
     def open(self) -> list[Event]:
         """Stored messages with no outcome, oldest first: what a start takes up again."""
         rows = self._log.database.rows(
-            "SELECT e.* FROM inbox AS i JOIN events AS e ON e.id = i.event WHERE i.state <> 'done' ORDER BY e.seq"
+            "SELECT e.* FROM inbox AS i CROSS JOIN events AS e ON e.id = i.event WHERE i.state <> 'done' ORDER BY e.seq"
         )
         return [event_from_row(row) for row in rows]
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from qingtuan.clock import Clock
@@ -38,6 +39,7 @@ class Event:
     place: Place
     origin: Origin
     payload: Mapping[str, Any] = field(default_factory=dict)
+    """Not to be changed by whoever reads it: events are shared."""
     cause: str | None = None
     seq: int = 0
     """Position in the log, from 1; 0 until written."""
@@ -201,15 +203,32 @@ class Log:
 
 def event_from_row(row: Row) -> Event:
     """The event that a row of `events` holds."""
+    return _event(
+        (row["seq"], row["time"], row["id"], row["kind"], row["origin"], row["cause"]),
+        (row["session"], row["space"], row["turn"], row["person"]),
+        row["payload"],
+    )
+
+
+# A session's events are read again in every turn of it, and parsing them is the dearest part of that. The key is all
+# that the row holds, so that a tombstone never meets the event that it replaced.
+@lru_cache(maxsize=8192)
+def _event(
+    facts: tuple[int, int, str, str, str, str | None],
+    place: tuple[str | None, str | None, str | None, str | None],
+    payload: str,
+) -> Event:
+    seq, time, name, kind, origin, cause = facts
+    session, space, turn, person = place
     return Event(
-        id=row["id"],
-        time=datetime.fromtimestamp(row["time"] / 1000, UTC),
-        kind=Kind(row["kind"]),
-        place=Place(row["session"], Space.parse(row["space"]) if row["space"] else None, row["turn"], row["person"]),
-        origin=Origin(row["origin"]),
-        payload=json.loads(row["payload"]),
-        cause=row["cause"],
-        seq=row["seq"],
+        id=name,
+        time=datetime.fromtimestamp(time / 1000, UTC),
+        kind=Kind(kind),
+        place=Place(session, Space.parse(space) if space else None, turn, person),
+        origin=Origin(origin),
+        payload=json.loads(payload),
+        cause=cause,
+        seq=seq,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -74,19 +75,22 @@ class Outbox:
     def waiting(self, channel: str, space: Space | None = None) -> list[Event]:
         """Messages of a channel (and space) that were not yet handed over, oldest first."""
         clause, values = (" AND o.space = ?", [str(space)]) if space else ("", [])
+        return self._open("waiting", f" AND o.channel = ?{clause}", [channel, *values])
+
+    def _open(self, state: str, clause: str = "", values: Sequence[str] = ()) -> list[Event]:
+        # The index of open messages is used only by who names its states as it does, and is read before the events
+        # only by who says so: else SQLite goes through every event that ever was.
         rows = self._log.database.rows(
-            "SELECT e.* FROM outbox AS o JOIN events AS e ON e.id = o.event"  # noqa: S608 (placeholders)
-            f" WHERE o.state = 'waiting' AND o.channel = ?{clause} ORDER BY e.seq",
-            [channel, *values],
+            "SELECT e.* FROM outbox AS o CROSS JOIN events AS e ON e.id = o.event"  # noqa: S608 (placeholders)
+            f" WHERE o.state IN ('waiting', 'sending') AND o.state = ?{clause} ORDER BY e.seq",
+            [state, *values],
         )
         return [event_from_row(row) for row in rows]
 
     def settle(self) -> None:
         """At a start: what was being handed over when the process died has an unknown outcome; it is not resent."""
-        for row in self._log.database.rows(
-            "SELECT e.* FROM outbox AS o JOIN events AS e ON e.id = o.event WHERE o.state = 'sending'"
-        ):
-            self.finished(event_from_row(row), Kind.DELIVERY_UNKNOWN, detail="the process ended during delivery")
+        for message in self._open("sending"):
+            self.finished(message, Kind.DELIVERY_UNKNOWN, detail="the process ended during delivery")
 
 
 def outbound(message: Event) -> Outbound:

@@ -17,5 +17,7 @@ def project(database: Database, event: Event) -> None:
 
 def open_turns(log: Log) -> list[Event]:
     """The `turn.started` events of turns without an end, oldest first."""
-    rows = log.database.rows("SELECT e.* FROM open_turns AS o JOIN events AS e ON e.id = o.started ORDER BY e.seq")
+    rows = log.database.rows(
+        "SELECT e.* FROM open_turns AS t CROSS JOIN events AS e ON e.id = t.started ORDER BY e.seq"
+    )
     return [event_from_row(row) for row in rows]

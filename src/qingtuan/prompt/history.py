@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from qingtuan.events.inbox import Received
+from qingtuan.events.inbox import materials_of
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.identity.evidence import spoken
@@ -112,24 +112,26 @@ class _Builder:
         self._turns.add(event.place.turn)
         for name in event.payload["messages"]:
             if (received := self._received.pop(name, None)) is not None:
-                self._message(Received.of(received), event)
+                self._message(received, event)
 
-    def _message(self, received: Received, turn: Event) -> None:
-        for material in received.materials:
+    def _message(self, received: Event, turn: Event) -> None:
+        for material in materials_of(received):
             text = material_text(material, self._language)
             self._said(ChatMessage("user", text), received, material.origin, turn)
+        payload = received.payload
         if self._reader.space.is_group:
-            label = _SPOKE.say(self._language).format(account=received.account)
+            label = _SPOKE.say(self._language).format(account=payload.get("account", ""))
             self._said(ChatMessage("system", label), received, Origin.SYSTEM, turn)
-        own = received.event.place.person == self._reader.person
+        own = received.place.person == self._reader.person
         # What somebody else said in a group is material for this speaker's turn (identity.md, What is trusted).
-        origin = received.event.origin if own else Origin.FORWARD
-        self._said(ChatMessage("user", received.text), received, origin, turn)
+        origin = received.origin if own else Origin.FORWARD
+        self._said(ChatMessage("user", payload.get("text", "")), received, origin, turn)
 
-    def _said(self, message: ChatMessage, received: Received, origin: Origin, turn: Event) -> None:
+    def _said(self, message: ChatMessage, received: Event, origin: Origin, turn: Event) -> None:
         self._close_calls()
         quotes = not origin.foreign and _holds_blocks(message.text)
-        self._items.append(Said(message, origin, received.event.id, turn.place.turn, received.account, quotes))
+        account = received.payload.get("account", "")
+        self._items.append(Said(message, origin, received.id, turn.place.turn, account, quotes))
 
     def _add(self, message: ChatMessage, event: Event, origin: Origin) -> None:
         self._close_calls()
@@ -165,6 +167,8 @@ class _Builder:
                 self._close_calls()
 
     def _close_calls(self) -> None:
+        if not (self._calls or self._notes):
+            return
         # Results stand in the order of their calls, in whatever order they came.
         for call, (_, event) in self._calls.items():
             self._items.append(self._results.get(call) or self._unknown(call, event))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, time, timedelta, tzinfo
 
 from qingtuan.clock import Clock
@@ -40,10 +41,11 @@ class Gate:
             return Counters()
         person = arrival.person.id
         self._today.catch_up()
+        lately = self._lately(person, rules)
         on_trial = arrival.role is Role.GUEST and not arrival.space.is_group
         return Counters(
-            last_turn=self._last_turn(arrival, person),
-            last_refusal=self._last_refusal(person),
+            last_turn=self._last_turn(arrival, lately),
+            last_refusal=lately.refusal,
             queued=self._queued(person),
             turns_today=self._today.turns[person],
             tokens_today=self._today.tokens[person],
@@ -51,13 +53,9 @@ class Gate:
             trial_used=self._received(person, at_most=rules.trial) if on_trial else 0,
         )
 
-    def _last_turn(self, arrival: Arrival, person: str) -> float | None:
+    def _last_turn(self, arrival: Arrival, lately: _Lately) -> float | None:
         """Seconds since the person's last turn in this kind of space; less than 0 if one is held back."""
-        row = self._log.database.row(
-            "SELECT time FROM events WHERE person = ? AND kind = ? AND space LIKE ? ORDER BY seq DESC LIMIT 1",
-            (person, Kind.TURN_STARTED, f"{arrival.space.kind}:%"),
-        )
-        began = self._ago(row["time"]) if row else None
+        began = lately.turns.get(arrival.space.kind)
         planned = self._planned.get(_pace_of(arrival))
         if planned is None:
             return began
@@ -66,32 +64,51 @@ class Gate:
             del self._planned[_pace_of(arrival)]
         return since if began is None else min(began, since)
 
-    def _last_refusal(self, person: str) -> float | None:
-        since = self._clock.now() - timedelta(seconds=REFUSAL_INTERVAL)
-        row = self._log.database.row(
-            "SELECT max(time) AS time FROM events WHERE person = ? AND kind = ? AND id >= ?"
-            " AND json_extract(payload, '$.told')",
-            (person, Kind.MESSAGE_IGNORED, first_event_id(since)),
+    def _lately(self, person: str, rules: AccessRules) -> _Lately:
+        """What a person did so lately that it may still matter. Read by their own events (the plus keeps SQLite from
+        the index by kind, which would lead through everybody's)."""
+        cooldowns = (max(limit.private_cooldown, limit.group_cooldown) for limit in rules.limits.values())
+        longest = timedelta(seconds=max((REFUSAL_INTERVAL, *cooldowns)))
+        rows = self._log.database.rows(
+            "SELECT kind, time, space, json_extract(payload, '$.told') AS told FROM events"
+            " WHERE person = ? AND seq >= ? AND +kind IN (?, ?) ORDER BY seq",
+            (person, _first_since(self._log, self._clock.now() - longest), Kind.TURN_STARTED, Kind.MESSAGE_IGNORED),
         )
-        return self._ago(row["time"]) if row and row["time"] is not None else None
+        turns: dict[str, float] = {}
+        refusal: float | None = None
+        for row in rows:
+            ago = max(0.0, self._clock.now().timestamp() - row["time"] / 1000)
+            if row["kind"] == Kind.TURN_STARTED:
+                turns[row["space"].partition(":")[0]] = ago
+            elif row["told"]:
+                refusal = ago
+        return _Lately(turns, refusal)
 
     def _queued(self, person: str) -> int:
         row = self._log.database.row(
-            "SELECT count(*) AS count FROM inbox AS i JOIN events AS e ON e.id = i.event"
-            " WHERE i.state = 'waiting' AND e.person = ?",
+            "SELECT count(*) AS count FROM inbox AS i CROSS JOIN events AS e ON e.id = i.event"
+            # Said twice, for the index of what is open: SQLite does not see that one follows from the other.
+            " WHERE i.state <> 'done' AND i.state = 'waiting' AND e.person = ?",
             (person,),
         )
         return row["count"] if row else 0
 
     def _received(self, person: str, *, at_most: int) -> int:
         row = self._log.database.row(
-            "SELECT count(*) AS count FROM (SELECT 1 FROM events WHERE person = ? AND kind = ? LIMIT ?)",
+            "SELECT count(*) AS count FROM (SELECT 1 FROM events WHERE person = ? AND +kind = ? LIMIT ?)",
             (person, Kind.MESSAGE_RECEIVED, at_most),
         )
         return row["count"] if row else 0
 
-    def _ago(self, millis: int) -> float:
-        return max(0.0, self._clock.now().timestamp() - millis / 1000)
+
+@dataclass(frozen=True, slots=True)
+class _Lately:
+    """Seconds since what a person did lately."""
+
+    turns: Mapping[str, float]
+    """By kind of space."""
+    refusal: float | None
+    """A sentence of refusal to them."""
 
 
 class Today:
@@ -118,8 +135,7 @@ class Today:
             self._midnight = midnight
             self.turns.clear()
             self.tokens.clear()
-            row = database.row("SELECT min(seq) AS seq FROM events WHERE id >= ?", (first_event_id(midnight),))
-            self._seq = row["seq"] - 1 if row and row["seq"] is not None else self._seq
+            self._seq = _first_since(self._log, midnight) - 1
         for kind in (Kind.TURN_STARTED, Kind.MODEL_ANSWERED):
             self._count(kind)
         row = database.row("SELECT max(seq) AS seq FROM events")
@@ -140,6 +156,15 @@ class Today:
     def _begin(self) -> datetime:
         here = self._clock.now().astimezone(self._zone)
         return datetime.combine(here.date(), time(), self._zone)
+
+
+def _first_since(log: Log, moment: datetime) -> int:
+    """Position of the first event since a moment, else behind the last one. No index holds times; ids sort by them."""
+    row = log.database.row(
+        "SELECT seq FROM events WHERE id >= ? ORDER BY id LIMIT 1",
+        (first_event_id(moment),),
+    ) or log.database.row("SELECT max(seq) + 1 AS seq FROM events")
+    return (row["seq"] if row else None) or 1
 
 
 def _pace_of(arrival: Arrival) -> tuple[str, str]:

@@ -70,6 +70,7 @@ CREATE TABLE outbox (
 ) STRICT;
 
 CREATE INDEX outbox_open ON outbox (state) WHERE state IN ('waiting', 'sending');
+CREATE INDEX outbox_by_platform_id ON outbox (platform_id, space) WHERE platform_id IS NOT NULL;
 
 -- Sessions, and which one of a space is running.
 CREATE TABLE sessions (
