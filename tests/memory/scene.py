@@ -9,17 +9,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from qingtuan.language import Language
-from qingtuan.memory.beliefs import (
-    Candidate,
-    Decision,
-    Standing,
-    Write,
-    apply,
-    decide,
-    entries,
-    event_time,
-)
-from qingtuan.memory.holdings import Holdings
+from qingtuan.memory.beliefs import Candidate, Decision, Standing, Write, decide, event_time
+from qingtuan.memory.changes import apply
+from qingtuan.memory.holdings import Entry, Holdings, Pages
 from qingtuan.memory.wiki.page import Page, parse
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -82,3 +74,15 @@ class Wiki:
 
 def days(count: float) -> timedelta:
     return timedelta(days=count)
+
+
+def entries(pages: Pages) -> tuple[Entry, ...]:
+    return Holdings(pages).entries
+
+
+def find(pages: Pages, number: int) -> Entry | None:
+    return Holdings(pages).find(number)
+
+
+def next_number(pages: Pages, floor: int = 0) -> int:
+    return Holdings(pages).next_number(floor)

@@ -9,16 +9,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from qingtuan.memory.beliefs import (
-    Candidate,
-    Review,
-    Same,
-    Write,
-    entries,
-    find,
-)
+from qingtuan.memory.beliefs import Candidate, Review, Same, Write
 from qingtuan.memory.wiki import edits
-from tests.memory.scene import JUNE_20, SECOND_FLOOR, SHANGHAI, THIRD_FLOOR, Wiki, days
+from tests.memory.scene import JUNE_20, SECOND_FLOOR, SHANGHAI, THIRD_FLOOR, Wiki, days, entries, find
 
 
 @pytest.fixture

@@ -10,20 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from qingtuan.identity.scopes import Visibility
-from qingtuan.memory.beliefs import (
-    Candidate,
-    Review,
-    Same,
-    Write,
-    entries,
-    find,
-    is_current,
-    next_number,
-)
+from qingtuan.memory.beliefs import Candidate, Review, Same, Write
+from qingtuan.memory.entries import is_current
 from qingtuan.memory.wiki import edits
 from qingtuan.memory.wiki.data_comment import BeliefData
 from qingtuan.memory.wiki.edits import NewBelief
-from tests.memory.scene import JUNE_20, SECOND_FLOOR, THIRD_FLOOR, Wiki, days
+from tests.memory.scene import JUNE_20, SECOND_FLOOR, THIRD_FLOOR, Wiki, days, entries, find, next_number
 
 
 @pytest.fixture

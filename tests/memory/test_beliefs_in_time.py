@@ -9,18 +9,10 @@ import pytest
 
 from qingtuan.clock import ManualClock
 from qingtuan.ids import Ids
-from qingtuan.memory.beliefs import (
-    Candidate,
-    Same,
-    Write,
-    entries,
-    event_time,
-    find,
-    held_on,
-    is_current,
-)
+from qingtuan.memory.beliefs import Candidate, Same, Write, event_time
+from qingtuan.memory.entries import held_on, is_current
 from qingtuan.memory.wiki import edits
-from tests.memory.scene import JUNE_20, SECOND_FLOOR, THIRD_FLOOR, Wiki, days
+from tests.memory.scene import JUNE_20, SECOND_FLOOR, THIRD_FLOOR, Wiki, days, entries, find
 
 
 @pytest.fixture

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
-
 from qingtuan.identity.scopes import Visibility
-from qingtuan.memory.entries import (
-    Pair,
-    copied_from_elsewhere,
-    entries,
-    find,
-    held_on,
-    is_current,
-    match_for_forgetting,
-    next_number,
-    pages_of,
-    pairs,
-)
+from qingtuan.memory.entries import Pair, held_on, is_current, pages_of, pairs
+from qingtuan.memory.holdings import Holdings
 from qingtuan.memory.wiki.page import Page, parse
+from tests.memory.scene import entries, find, next_number
 
 TODAY = date(2026, 11, 29)
 ALL = frozenset(Visibility)
@@ -50,38 +39,10 @@ visibility: own
 """
 
 
-@pytest.mark.parametrize(
-    ("query", "first"),
-    [
-        ("忘掉我喜欢川菜", 1),
-        ("川菜", 1),
-        ("水煮鱼那条", 1),
-        ("别再记我不吃香菜", 2),
-        ("花生", 3),
-        ("过敏的事", 3),
-        ("please forget that I like jasmine TEA", 4),
-        ("iphone", 5),
-        ("二楼", None),
-        ("楼", None),
-        ("喜欢的菜", 1),
-    ],
-)
-def test_what_is_meant_by_forget(query: str, first: int | None) -> None:
-    assert match_for_forgetting(pages(food=FOOD), query, ALL)[0].entry.number == first
-
-
-def test_what_cannot_be_seen_is_not_found_for_forgetting() -> None:
-    found = match_for_forgetting(pages(food=FOOD), "花生 川菜", {Visibility.OWN, Visibility.PUBLIC})
-    assert [match.entry.number for match in found] == [1]
-    assert match_for_forgetting(pages(food=FOOD), "粤菜", ALL) == ()
-    assert match_for_forgetting(pages(food=FOOD), "忘掉", ALL) == ()
-    assert match_for_forgetting({}, "川菜", ALL) == ()
-
-
 def test_pairs_for_the_extractor_to_reuse() -> None:
     data = "8: {s: 用户, p: 过敏, v: x}\n9: {s: 张三, p: 任职, v: y}"
     other = f"## 历史\n- x ^8\n## 当前\n- y ^9\n<!-- qingtuan\n{data}\n-->\n"
-    assert pairs(pages(food=FOOD, other=other)) == (
+    assert pairs(Holdings(pages(food=FOOD, other=other))) == (
         Pair("我", "喜欢的菜", True),
         Pair("我", "过敏", False),
         Pair("张三", "任职", False),
@@ -122,8 +83,8 @@ def test_a_number_on_two_pages_belongs_to_the_one_with_its_data() -> None:
     assert [(e.path, e.number, str(e.belief.visibility)) for e in entries(scope)] == [
         ("a.md", None, "own"), ("b.md", 1, "own"), ("c.md", None, "own"),
     ]  # fmt: skip
-    assert copied_from_elsewhere(scope, "a.md") == {1}
-    assert copied_from_elsewhere(scope, "b.md") == frozenset()
+    assert Holdings(scope).copied("a.md") == {1}
+    assert Holdings(scope).copied("b.md") == frozenset()
     assert [e.number for e in entries(pages(a=copy, b=copy))] == [1, None]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qingtuan.memory.entries import entries
 from qingtuan.memory.holdings import Holdings
 from qingtuan.memory.likeness import SELF
 from qingtuan.memory.wiki.page import Page, parse
 from qingtuan.memory.wording import Wording
+from tests.memory.scene import entries
 
 PATHS = st.sampled_from(["a.md", "b.md", "c.md"])
 NUMBERS = st.integers(1, 4)

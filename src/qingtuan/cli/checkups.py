@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from qingtuan.app.models import embedder_for, model_config, weights_in_use
+from qingtuan.app.models import model_config, weights_in_use
 from qingtuan.cli.first_use import uses_embedded
 from qingtuan.cli.reading import record
 from qingtuan.cli.shell import Shell
@@ -21,10 +21,10 @@ from qingtuan.events.turns import open_turns
 from qingtuan.home import HomeLock
 from qingtuan.identity.scopes import Scope
 from qingtuan.indexes.base import Entry
-from qingtuan.indexes.embedding import Embeddings
+from qingtuan.indexes.embedding import Embeddings, make_embedder
 from qingtuan.indexes.indexes import Indexes
 from qingtuan.language import Words
-from qingtuan.memory.library import entries_of
+from qingtuan.memory.indexing import entries_of
 from qingtuan.memory.wiki.disk import Disk
 from qingtuan.memory.wiki.listing import Listing, Problem
 from qingtuan.memory.wiki.page import Page, parse
@@ -118,7 +118,7 @@ async def _model(shell: Shell) -> Finding:
 
 
 async def _embeddings(shell: Shell) -> Finding:
-    embeddings = Embeddings(embedder_for(shell.settings), shell.clock)
+    embeddings = Embeddings(make_embedder(shell.settings.embedding), shell.clock)
     embeddings.query("你好")
     health = embeddings.health
     if health.vectors == "none":

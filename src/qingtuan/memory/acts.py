@@ -10,7 +10,8 @@ from typing import Literal
 from qingtuan.events.log import Place
 from qingtuan.identity.scopes import Reader
 from qingtuan.language import Language, Words
-from qingtuan.memory.library import Known
+from qingtuan.memory.known import Known
+from qingtuan.memory.likeness import fold
 from qingtuan.memory.topics import Kind
 from qingtuan.memory.wiki.data_comment import How
 from qingtuan.messages import Origin
@@ -46,6 +47,14 @@ class By:
         """Whether the person's own words ask for it to be kept ("记住…"): that counts as a command."""
         return bool(_EXPLICIT.search(self.words))
 
+    def about_group(self, subject: str) -> bool:
+        """Whether something with this subject is about the group in which it is said. A model's label alone does not
+        make it so: the person's own words must be about the group, too."""
+        if not self.reader.space.is_group or fold(subject) not in _THE_GROUP:
+            return False
+        heard = f"{self.words.casefold()} "
+        return any(word in heard for word in _NAMING_THE_GROUP)
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:
@@ -80,6 +89,14 @@ class Remembered:
     """Why it waits for review."""
 
 
+_THE_GROUP = frozenset(
+    map(
+        fold,
+        ("本群", "这个群", "群", "群里", "我们群", "咱们群", "大家", "the group", "this group", "our group", "group"),
+    )
+)
+_NAMING_THE_GROUP = ("群", "大家", "我们", "咱们", "group", "everyone", "we ", "our ", "us ")
+MAY_NOT_WRITE = Words("这里的记忆你不能写。", "You may not write the memory here.")
 _EXPLICIT = re.compile(
     r"(?<![不别勿])(?<!不[要用必])(?<!别[再去])(?:记住|记下|记着|帮我记|记一下)"
     r"|(?<![还你不])记得我(?![吗么？?])|以后(?!再说)|从今往后|从现在起"

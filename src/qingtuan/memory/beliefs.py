@@ -16,35 +16,15 @@ from ulid import ULID
 from qingtuan.clock import day_of
 from qingtuan.identity.scopes import Visibility
 from qingtuan.language import Language, Words
-from qingtuan.memory.changes import Added, Annotated, Change, Created, Ended, Numbered, Recorded, Superseded, apply
-from qingtuan.memory.entries import (
-    Entry,
-    Match,
-    Pages,
-    Pair,
-    entries,
-    find,
-    held_on,
-    is_current,
-    match_for_forgetting,
-    next_number,
-    pages_of,
-    pairs,
-)
-from qingtuan.memory.holdings import Holdings
-from qingtuan.memory.likeness import SELF, canonical_predicate, normalise_subject, parse_aliases
+from qingtuan.memory.changes import Added, Annotated, Change, Created, Ended, Numbered, Recorded, Superseded
+from qingtuan.memory.holdings import Entry, Holdings
+from qingtuan.memory.likeness import SELF, canonical_predicate, normalise_subject
 from qingtuan.memory.topics import Kind, PagePlace, page_for
 from qingtuan.memory.wiki.data_comment import BeliefData, How
 from qingtuan.memory.wiki.edits import NewBelief, numbered
 from qingtuan.memory.wiki.one_line import flat, one_line
 from qingtuan.memory.wiki.page import Page, new_page
 from qingtuan.memory.wording import Wording
-
-__all__ = [
-    "Candidate", "Change", "Decision", "Entry", "Kind", "Match", "Pages", "Pair", "Review", "Same", "Standing", "Write",
-    "apply", "decide", "entries", "event_time", "find", "held_on", "is_current", "match_for_forgetting", "next_number",
-    "pages_of", "pairs", "parse_aliases",
-]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ class Holdings:
         number = belief.number
         if number is None or (number in page.data and len(self._bullets.holding(number)) == 1):
             return Entry(path, belief)
-        holder = self._holder(number)
+        holder = self.place(number)
         if holder != path:
             original = self.pages[holder].belief(number)
             label = merged([belief.visibility, *([original.visibility] if original else [])])
@@ -102,8 +102,8 @@ class Holdings:
         label = label_of(data.visibility, merged([page.visibility, self.pages[home].visibility]))
         return Entry(path, replace(belief, data=data, visibility=label), lent=True)
 
-    def _holder(self, number: int) -> str:
-        """The page that a number on a bullet belongs to."""
+    def place(self, number: int) -> str:
+        """The page that a number belongs to. Raises `ValueError` if no bullet has it."""
         bullets = self._bullets.holding(number)
         return min(bullets & self._data.holding(number), default=min(bullets))
 
@@ -124,7 +124,7 @@ class Holdings:
         """The entry of this number, in 当前 or 历史."""
         if not self._bullets.holding(number):
             return None
-        return next((entry for entry in self._entries[self._holder(number)] if entry.number == number), None)
+        return next((entry for entry in self._entries[self.place(number)] if entry.number == number), None)
 
     def next_number(self, floor: int = 0) -> int:
         """A number that was never used in the scope: above all that its pages hold, and above `floor`."""
@@ -132,7 +132,7 @@ class Holdings:
 
     def copied(self, path: str) -> frozenset[int]:
         """Numbers on bullets of this page that belong to another page."""
-        return frozenset(number for number in self._bullets.of(path) if self._holder(number) != path)
+        return frozenset(number for number in self._bullets.of(path) if self.place(number) != path)
 
     def about(self, wording: Wording, source: str | None) -> tuple[Entry, ...]:
         """The entries among which are all that say what `wording` says, that answer the same question, or that were

@@ -1,32 +1,44 @@
 """The memory text of a request. One pure function makes it; the turn and every preview call that one.
 
 Two parts: the steady one (pinned entries, then profile and rules) stands in front of the conversation, and the
-recalled one (what this message calls for, then what is fresh) right before the message.
+recalled one (what this message calls for, then what is fresh) right before the message. Room is shared out between
+what is the speaker's own, what is the group's, what is for all, and what others made public.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
-from heapq import nlargest
-from itertools import islice, zip_longest
+from datetime import date, tzinfo
+from heapq import merge
+from itertools import chain
 
+from qingtuan.clock import day_of
 from qingtuan.identity.scopes import Reader, Scope
 from qingtuan.language import Language, Words
+from qingtuan.memory.beliefs import event_time
+from qingtuan.memory.current import Current, begun
 from qingtuan.memory.entries import is_current
-from qingtuan.memory.library import Known
+from qingtuan.memory.known import Known
+from qingtuan.memory.sharing import Line, share_out
 from qingtuan.memory.wiki.one_line import one_line
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long the memory text may be, in characters."""
+    """How long the memory text may be, in characters of its entries: their lines, each with its line end. The markers
+    and the line about what was left out stand on top of that."""
 
     whole: int = 2000
-    """Both parts together, entries only."""
+    """Both parts together."""
     recalled: int = 600
     """Of these, the recalled part."""
+
+    @property
+    def reserved(self) -> int:
+        """What profile and rules leave to the recalled part. Pinned entries may take that, too."""
+        return min(self.recalled, self.whole * 3 // 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +46,14 @@ class Sources:
     """What may be injected: all of it has passed the filter."""
 
     reader: Reader
-    beliefs: Sequence[Known]
-    """Everything that the reader may see, current or not."""
+    current: Sequence[Current]
+    """What holds today and the reader may see, scope by scope."""
     called_for: Sequence[Known]
-    """What the message calls for, best first."""
+    """What the message calls for, best first, whether it holds today or not."""
     today: date
     """In the person's zone."""
+    zone: tzinfo
+    """The person's."""
     language: Language
 
 
@@ -54,9 +68,9 @@ class Injection:
     entries: tuple[Known, ...]
     """What is in, in order."""
     left_out: int
-    """Current entries that the reader may see and that are not in."""
+    """Entries that hold today, that the reader may see, and that are not in."""
     pinned_left_out: tuple[Known, ...] = ()
-    """Pinned entries that did not fit: the owner is told."""
+    """Pinned entries that did not fit: their person is told."""
 
     @property
     def text(self) -> str:
@@ -66,114 +80,129 @@ class Injection:
 
 def inject(sources: Sources, budget: Budget) -> Injection:
     """The memory text for one reader and message. Pure: the same sources give the same bytes."""
-    current = [known for known in sources.beliefs if is_current(known.belief, sources.today)]
-    mine = Scope.of_person(sources.reader.person)
-    pins = list(_fair(known for known in current if known.belief.data.pinned))
-    steady = _fair(known for known in current if not known.belief.data.pinned and _is_steady(known, mine))
-    in_pins, room = _fitting(pins, budget.whole, sources)
-    in_steady, room = _fitting(steady, max(0, min(room, budget.whole - budget.recalled)), sources, spare=room)
-    taken = set(map(id, (*in_pins, *in_steady)))
-    rest = [known for known in current if id(known) not in taken]
-    in_recalled, _ = _fitting(_called_for(sources, rest), min(room, budget.recalled), sources)
-    entries = (*in_pins, *in_steady, *in_recalled)
-    left_out = len(current) - len(entries)
-    return Injection(
-        *_parts((*in_pins, *in_steady), in_recalled, left_out, sources),
-        entries=entries,
-        left_out=left_out,
-        pinned_left_out=tuple(known for known in pins if known not in in_pins),
-    )
+    taking = _Taking(sources, budget.whole)
+    pins = taking.take(taking.pinned(), budget.whole, ends=True)
+    steady = taking.take(taking.steady(), taking.room - budget.reserved)
+    recalled = taking.take(taking.recalled(), budget.recalled)
+    called_for = {key_of(known): place for place, known in enumerate(reversed(sources.called_for), 1)}
+    recalled.sort(key=lambda line: -called_for.get(key_of(line.known), 0))
+    entries = tuple(line.known for line in (*pins, *steady, *recalled))
+    left_out = sum(len(current.entries) for current in sources.current) - len(entries)
+    pinned, said = _parts([*pins, *steady], recalled, left_out, sources.language)
+    missing = (known for share in taking.pinned() for known in share)
+    return Injection(pinned, said, entries, left_out, tuple(k for k in missing if key_of(k) not in taking.taken))
 
 
-def line_of(known: Known, reader: Reader, language: Language) -> str:
-    """One entry as it stands in the text: whose it is, what it says, and from when."""
-    data = known.belief.data
-    marks = _OWNER_MARK[known.scope.kind].say(language).format(id=known.scope.id)
-    mine = known.scope == Scope.of_person(reader.person)
-    said = ""
-    if data.how != "manual" and data.since is not None:
-        said = _SAID.say(language).format(day=data.since)
-    return f"- {'' if mine else marks}{one_line(known.belief.statement)}{said}"
+class _Taking:
+    """Takes entries, none of them twice, as long as there is room."""
+
+    def __init__(self, sources: Sources, room: int) -> None:
+        self.room = room
+        """Characters that are left."""
+        self.taken: set[tuple[str, int]] = set()
+        self._sources = sources
+        self._mine = Scope.of_person(sources.reader.person)
+        shares = sorted(sources.current, key=lambda current: (self._share(current.scope), current.scope))
+        self._home = [current for current in shares if self._share(current.scope) != _OTHERS]
+        """The speaker's own, the group's, and what is for all. What others pin and rule is their own affair."""
+
+    def _share(self, scope: Scope) -> int:
+        return 0 if scope == self._mine else _SHARES[scope.kind]
+
+    def pinned(self) -> list[Sequence[Known]]:
+        return [current.pinned for current in self._home]
+
+    def steady(self) -> list[Sequence[Known]]:
+        """Profile and rules of the speaker; the rules of the group and of all."""
+        return [(*(c.profile if c.scope == self._mine else ()), *c.rules) for c in self._home]
+
+    def recalled(self) -> list[Iterable[Known]]:
+        """What the message calls for, then what is freshest."""
+        holding = [known for known in self._sources.called_for if is_current(known.belief, self._sources.today)]
+        shares: list[Iterable[Known]] = []
+        for share in range(_OTHERS + 1):
+            called_for = [known for known in holding if self._share(known.scope) == share]
+            fresh = [current.freshest for current in self._sources.current if self._share(current.scope) == share]
+            shares.append(chain(called_for, merge(*fresh, key=begun, reverse=True)))
+        return shares
+
+    def take(self, shares: Sequence[Iterable[Known]], room: int, *, ends: bool = False) -> list[Line]:
+        """What fits into `room`, share by share. With `ends` each share ends at the first entry that does not fit;
+        else it goes on with those that do."""
+        room = min(room, self.room)
+        waiting = [list(self._lines(share, room)) for share in shares]
+        taken = [line for share in share_out(waiting, room, ends=ends) for line in share]
+        self.taken.update(key_of(line.known) for line in taken)
+        self.room -= sum(line.size for line in taken)
+        return taken
+
+    def _lines(self, entries: Iterable[Known], room: int) -> Iterator[Line]:
+        """The lines of what was not taken yet: no more than could be of use."""
+        enough, seen = 2 * room, set[tuple[str, int]]()
+        for known in entries:
+            if enough <= 0:
+                return
+            key = key_of(known)
+            if key not in self.taken and key not in seen:
+                seen.add(key)
+                line = Line(known, line_of(known, self._sources))
+                enough -= line.size
+                yield line
 
 
-def _parts(steady: Sequence[Known], recalled: Sequence[Known], left_out: int, sources: Sources) -> tuple[str, str]:
-    language = sources.language
-    more = _MORE.say(language).format(count=left_out) if left_out else ""
-
-    def part(known: Sequence[Known], closing: Words, *, last: bool) -> str:
-        lines = [line_of(entry, sources.reader, language) for entry in known]
-        lines += [more] if last and more else []
-        if not lines:
-            return ""
-        return "\n".join([OPENING.say(language), _HOW.say(language), *lines, closing.say(language)])
-
-    return (
-        part(steady, CLOSING, last=not recalled),
-        part(recalled, CLOSING_BEFORE_MESSAGE, last=True) if recalled else "",
-    )
+_OTHERS = 3
+"""The share of what others made public, which comes last."""
+_SHARES = {"group": 1, "shared": 2, "user": _OTHERS}
 
 
-def _is_steady(known: Known, mine: Scope) -> bool:
-    """Profile and rules of the speaker, and the rules of the group or of all."""
-    if known.type == "profile":
-        return known.scope == mine
-    return known.type == "rule" and (known.scope.kind != "user" or known.scope == mine)
-
-
-def _called_for(sources: Sources, rest: Sequence[Known]) -> Iterator[Known]:
-    """What the message calls for, best first, then the freshest of the rest."""
-    pages = {known.path for known in sources.called_for}
-    there = {_key(known): known for known in rest if known.path in pages}
-    wanted = [there[key] for known in sources.called_for if (key := _key(known)) in there]
-    yield from wanted[:_MOST_CALLED_FOR]
-    seen = set(map(id, wanted))
-    yield from _freshest(known for known in rest if id(known) not in seen)
-
-
-def _freshest(entries: Iterable[Known]) -> Iterator[Known]:
-    """The few newest of many, newest first, but one of each scope in turn."""
-    scopes: dict[Scope, list[Known]] = {}
-    for known in entries:
-        scopes.setdefault(known.scope, []).append(known)
-    newest = [known for found in scopes.values() for known in nlargest(_MOST_FRESH, found, key=_since)]
-    return islice(_fair(sorted(newest, key=_since, reverse=True)), _MOST_FRESH)
-
-
-def _since(known: Known) -> date:
-    return known.belief.data.since or date.min
-
-
-def _fair(entries: Iterable[Known]) -> Iterator[Known]:
-    """The entries in their order, but one of each scope in turn, so that none crowds out another."""
-    scopes: dict[Scope, list[Known]] = {}
-    for known in entries:
-        scopes.setdefault(known.scope, []).append(known)
-    rounds = zip_longest(*scopes.values())
-    return (known for turn in rounds for known in turn if known is not None)
-
-
-def _fitting(
-    entries: Iterable[Known], room: int, sources: Sources, *, spare: int | None = None
-) -> tuple[list[Known], int]:
-    """The first entries that fit whole, and what is left of `spare` (of `room`, if it is not given)."""
-    fitting: list[Known] = []
-    left = room if spare is None else spare
-    for known in entries:
-        size = len(line_of(known, sources.reader, sources.language)) + 1
-        if size > room:
-            break
-        fitting.append(known)
-        room -= size
-        left -= size
-    return fitting, left
-
-
-def _key(known: Known) -> tuple[str, int]:
+def key_of(known: Known) -> tuple[str, int]:
+    """What tells an entry from every other, as long as no page changes."""
     return known.path, known.belief.line
 
 
-_MOST_CALLED_FOR = 8
-_MOST_FRESH = 4
+# The text
+
+
+def line_of(known: Known, sources: Sources) -> str:
+    """One entry as it stands in the text: whose it is, what it says, and when that was said."""
+    language = sources.language
+    day = _said_on(known, sources.zone)
+    said = _SAID.say(language).format(day=day) if day else ""
+    return f"- {whose(known.scope, sources.reader, language)}{harmless(known.told)}{said}"
+
+
+def whose(scope: Scope, reader: Reader, language: Language) -> str:
+    """The mark of what is not the reader's own: `[全局] `."""
+    return "" if scope == Scope.of_person(reader.person) else _MARKS[scope.kind].say(language).format(id=scope.id)
+
+
+def harmless(text: str) -> str:
+    """`text` as the text of a line, in which nothing can be taken for a marker, a mark or a date of ours."""
+    return _LIKE_OURS.sub(lambda found: f"〔{found[0].strip(_BRACKETS)}〕", one_line(text))
+
+
+def _said_on(known: Known, zone: tzinfo) -> date | None:
+    """When an entry was said; nobody said what was entered or written by hand."""
+    data = known.belief.data
+    if data.how in ("manual", "hand"):
+        return None
+    said = event_time(data.source) if data.source else None
+    return day_of(said, zone) if said else data.since
+
+
+def _parts(steady: Sequence[Line], recalled: Sequence[Line], left_out: int, language: Language) -> tuple[str, str]:
+    more = [_MORE.say(language).format(count=left_out)] if left_out else []
+
+    def part(lines: Sequence[Line], rest: list[str], closing: Words) -> str:
+        if not lines and not rest:
+            return ""
+        texts = [line.text for line in lines]
+        return "\n".join([OPENING.say(language), _HOW.say(language), *texts, *rest, closing.say(language)])
+
+    if recalled:
+        return part(steady, [], CLOSING), part(recalled, more, CLOSING_BEFORE_MESSAGE)
+    return part(steady, more, CLOSING), ""
+
 
 OPENING = Words(
     "[关于用户的长期记忆（系统注入，用户看不到这段）]",
@@ -187,8 +216,14 @@ _HOW = Words(
 )
 _MORE = Words("另有 {count} 条记忆因长度限制未注入", "{count} more entries were not injected for lack of room")
 _SAID = Words("（从 {day} 说的话）", " (from what was said on {day})")
-_OWNER_MARK = {
+_MARKS = {
     "shared": Words("[全局] ", "[for all] "),
     "group": Words("[本群] ", "[this group] "),
     "user": Words("[{id}] ", "[{id}] "),
 }
+_BRACKETS = " []［］()（）"
+_LIKE_OURS = re.compile(
+    # A mark at the beginning, where ours stand; and the date that we put behind.
+    r"\A\s*[\[［][^\[\]［］]*[\]］]?|[（(](?:从|from what was said on) \d{4}-\d{2}-\d{2}(?: 说的话)?[）)]",
+    re.IGNORECASE,
+)

@@ -1,263 +1,249 @@
-"""The beliefs of the wiki, read through the privacy filter, and the index that finds them.
+"""The pages of the wiki, read through the privacy filter, and the index that finds what stands on them.
 
-Pages are parsed once per content. Whatever leaves this module has passed a `Sight`; the functions without one
-(`pages`, `follow`) serve writing and indexing, which look at a scope as a whole and show nothing to anybody.
+Pages are parsed once per content. Whatever is shown has passed a `Sight`; what takes none (`holdings`, `notes`,
+`entries`) serves writing and indexing, which look at a scope as a whole and show nothing to anybody.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date
 
-from qingtuan.errors import PageUnreadable
+from qingtuan.errors import NotThere, PageUnreadable, StorageFailed
 from qingtuan.identity.privacy import Sight
-from qingtuan.identity.scopes import Scope
+from qingtuan.identity.scopes import SHARED, Scope
 from qingtuan.indexes.base import Entry, Hit, Query
 from qingtuan.indexes.indexes import Index
-from qingtuan.memory.entries import Entry as Belonging
-from qingtuan.memory.entries import Pages, entries
-from qingtuan.memory.wiki.page import Belief, Page, parse
+from qingtuan.memory import indexing
+from qingtuan.memory.current import Current
+from qingtuan.memory.holdings import Holdings
+from qingtuan.memory.known import Known, Note, origin_of
+from qingtuan.memory.likeness import parse_aliases
+from qingtuan.memory.room import Room
+from qingtuan.memory.wiki.page import Page, parse
 from qingtuan.memory.wiki.store import WikiStore
 from qingtuan.memory.wiki.walls import scope_of
-from qingtuan.messages import Origin
+from qingtuan.storage.files import content_hash
 
-_PAST = "/past"
-"""Behind the visibility in the label of an entry that is history: it is searched only when the past is asked for."""
+_ALIASES = "shared/aliases.md"
+"""The table of names for predicates; a page, so that the owner can edit it."""
 
-_TITLED = ("preference", "rule", "project", "event", "task")
-"""Types of pages whose title says what their entries are about, so that it belongs to what is searched."""
-
-_PARAGRAPH = 400
-"""Characters of a note that make one entry of the index, about."""
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A belief with its place: whose it is, and where it stands."""
-
-    scope: Scope
-    path: str
-    type: str | None
-    title: str
-    belief: Belief
-
-    @property
-    def name(self) -> str:
-        """Its permanent name for people: `12`, shared `G12`, a group's `群12`; empty if it has no number yet."""
-        prefix = {"user": "", "shared": "G", "group": "群"}[self.scope.kind]
-        return f"{prefix}{self.belief.number}" if self.belief.number is not None else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A piece of a note that was found."""
-
-    scope: Scope
-    path: str
-    title: str
-    text: str
-    foreign: bool
-    """Whether it was made from material."""
+_WIDER = 4
+"""By how much a search asks for more when what it found is not wanted."""
 
 
 class Library:
-    """Reads beliefs and keeps their index in step with the pages."""
+    """Reads the wiki and keeps the index in step with its pages. What it knows of a page is what the store last saw."""
 
     def __init__(self, store: WikiStore, index: Index) -> None:
         self.store = store
         self._index = index
-        self._parsed: dict[str, tuple[str, Page]] = {}
-        """Pages by path, with the hash of the bytes they were parsed from."""
-        self._known: dict[Scope, dict[tuple[str, str], Known]] = {}
-        """Entries by path and id, of scopes whose pages are still those that they were read from."""
+        self._rooms: dict[Scope, Room] = {}
+        self._aliases: tuple[str | None, Mapping[str, str]] = (None, {})
+        """What the page of aliases says, and the hash of the page that says so."""
 
-    # Reading
+    # Reading for somebody
 
     def scopes(self) -> list[Scope]:
         """The scopes that have pages."""
-        return sorted({scope for path in self.store.hashes() if (scope := scope_of(path)) is not None})
+        return self.store.scopes()
 
     def beliefs(self, sight: Sight, scopes: Iterable[Scope] | None = None) -> list[Known]:
         """Every entry, current or past, that this reader may see, by scope, page and place on the page."""
         wanted = sight.searches(self.scopes() if scopes is None else scopes)
-        return [
-            known
-            for scope, labels in wanted.items()
-            for known in self._of_scope(scope).values()
-            if known.belief.visibility in labels
-        ]
+        return [known for scope, labels in wanted.items() for known in self._room(scope).visible(labels)]
+
+    def current(self, sight: Sight, day: date) -> list[Current]:
+        """What holds on a day and this reader may see, scope by scope; scopes with nothing of it are left out."""
+        wanted = sight.searches(self.scopes()).items()
+        found = (self._room(scope).current(labels, day) for scope, labels in wanted)
+        return [current for current in found if current.entries]
 
     def page(self, sight: Sight, path: str) -> Page | None:
-        """A page for a reader who may see all of its scope; None for everybody else, and where there is none.
+        """A page as it is now, for a reader who may see all of its scope; None for everybody else, and where there is
+        none.
 
         Raises:
             PageUnreadable: it stands there and cannot be read.
         """
         scope = scope_of(path)
-        return self._page(path) if scope is not None and sight.whole(scope) else None
+        if scope is None or not sight.whole(scope):
+            return None
+        snapshot = self.store.read(path)
+        return self._room(scope).page(path) or parse(snapshot.data) if snapshot else None
 
-    async def search(self, sight: Sight, text: str, limit: int, *, past: bool = False) -> list[Known | Note]:
-        """What of the reader's sight answers a text, best first; history only with `past`."""
-        allowed: dict[str, frozenset[str] | None] = {}
-        for scope, labels in sight.searches(self.scopes()).items():
-            names = frozenset(str(label) for label in labels)
-            allowed[str(scope)] = names | frozenset(f"{name}{_PAST}" for name in names) if past else names
-        hits = await asyncio.to_thread(self._index.search, Query(text, allowed, limit))
-        return [found for hit in hits if (found := self._found(sight, hit)) is not None]
+    async def search(
+        self,
+        sight: Sight,
+        text: str,
+        limit: int,
+        *,
+        past: bool = False,
+        wanted: Callable[[Known | Note], bool] = lambda _: True,
+    ) -> list[Known | Note]:
+        """What of the reader's sight answers a text, best first; history only with `past`. Of what is not `wanted`
+        nothing is counted."""
+        allowed = dict(self._findable(sight, past=past))
+        ask = limit
+        while True:
+            hits = await asyncio.to_thread(self._index.search, Query(text, allowed, ask))
+            found = [one for one in self._found(sight, hits) if wanted(one)]
+            if len(found) >= limit or len(hits) < ask:
+                return found[:limit]
+            ask *= _WIDER
 
-    def pages(self, scope: Scope) -> dict[str, Page]:
-        """All readable pages of a scope as last looked at, by path: for deciding on a write, which notices if they
-        changed meanwhile."""
-        found = {path: self._cached(path) for path in self.store.paths(scope)}
-        return {path: page for path, page in found.items() if page is not None}
+    def _findable(self, sight: Sight, *, past: bool) -> Iterator[tuple[str, frozenset[str]]]:
+        """The scopes to search with the labels that may come back. Where nothing is to be seen no file is opened."""
+        for scope, visible in sight.searches(self.scopes()).items():
+            room = self._room(scope)
+            self._catch_up(room)
+            if room.shows(visible):
+                yield str(scope), indexing.labels_of(visible, past=past)
+
+    def _found(self, sight: Sight, hits: Iterable[Hit]) -> Iterator[Known | Note]:
+        """What stands behind hits now, seen once more through the filter: an index is a cache and may lag behind."""
+        hits = list(hits)
+        for path in dict.fromkeys(hit.document for hit in hits):
+            self._look(path)
+        for hit in hits:
+            scope = scope_of(hit.document)
+            if scope is None:
+                continue
+            number = indexing.paragraph_of(hit.entry_id)
+            if number is None:
+                known = self._room(scope).known(hit.document, hit.entry_id)
+                if known is not None and sight.sees(scope, known.belief.visibility):
+                    yield known
+            elif note := self._note(sight, scope, hit.document, number):
+                yield note
+
+    def _note(self, sight: Sight, scope: Scope, path: str, number: int) -> Note | None:
+        page = self._room(scope).notes.get(path)
+        if page is None or not sight.sees(scope, page.visibility):
+            return None
+        pieces = indexing.paragraphs(page)
+        return Note(scope, path, page.title, pieces[number], origin_of(page)) if number < len(pieces) else None
+
+    # Reading for writing and indexing
+
+    def holdings(self, scope: Scope) -> Holdings:
+        """The pages with entries of a scope, and the entries: as last looked at, kept up as that changes."""
+        return self._room(scope).holdings
+
+    def notes(self, scope: Scope) -> Mapping[str, Page]:
+        """The notes of a scope by path, as last looked at."""
+        return self._room(scope).notes
 
     def unreadable(self, scope: Scope) -> frozenset[str]:
         """Paths of a scope where something stands that is no readable page."""
-        refused = {problem.path for problem in self.store.problems()}
-        silent = {path for path in self.store.paths(scope) if self._cached(path) is None}
-        return frozenset(path for path in refused | silent if scope_of(path) == scope)
+        refused = {problem.path for problem in self.store.problems() if scope_of(problem.path) == scope}
+        return frozenset(refused | self._room(scope).unreadable)
 
-    def _of_scope(self, scope: Scope) -> Mapping[tuple[str, str], Known]:
-        pages = self.pages(scope)
-        if scope not in self._known:
-            found = [known_of(scope, entry, pages[entry.path]) for entry in entries(belief_pages(pages))]
-            self._known[scope] = {(known.path, _entry_id(known.belief)): known for known in found}
-        return self._known[scope]
+    def content(self, path: str) -> str | None:
+        """The hash of the page at `path` as it was last read; None where there is none."""
+        scope = scope_of(path)
+        room = self._room(scope) if scope is not None else None
+        return room.hashes[path] if room and room.page(path) else None
 
-    def _found(self, sight: Sight, hit: Hit) -> Known | Note | None:
-        """What stands behind a hit, seen once more through the filter: an index is a cache and may lag behind."""
-        page, scope = self._readable(hit.document), scope_of(hit.document)
-        if page is None or scope is None:
-            return None
-        if hit.entry_id.startswith(_NOTE):
-            if not sight.sees(scope, page.visibility):
-                return None
-            return Note(scope, hit.document, page.title, hit.text, origin_of(page) is not None)
-        known = self._of_scope(scope).get((hit.document, hit.entry_id))
-        return known if known and sight.sees(scope, known.belief.visibility) else None
+    def aliases(self) -> Mapping[str, str]:
+        """The other names of predicates, as `parse_aliases` gives them."""
+        digest = self.store.hashes_of(SHARED).get(_ALIASES)
+        if self._aliases[0] != digest:
+            page = self._room(SHARED).page(_ALIASES) if digest else None
+            self._aliases = (digest, parse_aliases(page) if page else {})
+        return self._aliases[1]
 
-    def _cached(self, path: str) -> Page | None:
-        """A page as last looked at. Writes, the watcher and every search that meets it look again."""
-        cached = self._parsed.get(path)
-        return cached[1] if cached else self._readable(path)
+    def known(self, scope: Scope, number: int) -> Known | None:
+        """The entry of this number, whoever may see it."""
+        return self._room(scope).numbered(number)
 
-    def _readable(self, path: str) -> Page | None:
+    def _room(self, scope: Scope) -> Room:
+        """What is known of a scope, brought up to date with what the store last saw."""
+        now = self.store.hashes_of(scope)
+        room = self._rooms.get(scope)
+        if room is None:
+            room = self._rooms[scope] = Room(scope)
+            room.take({path: self._read(path) for path in now})
+        elif now != room.hashes:
+            gone = {path: None for path in room.hashes if path not in now}
+            room.take(
+                gone | {path: self._read(path) for path, digest in now.items() if room.hashes.get(path) != digest}
+            )
+        return room
+
+    def _read(self, path: str) -> tuple[str, Page | None] | None:
+        """The hash and the page, None for one that cannot be parsed; None if there is no file to read."""
         try:
-            return self._page(path)
-        except PageUnreadable:
+            snapshot = self.store.read(path)
+        except (PageUnreadable, NotThere):
             return None  # reported by `WikiStore.problems`; it takes nothing else down
-
-    def _page(self, path: str) -> Page | None:
-        snapshot = self.store.read(path)
-        cached = self._parsed.get(path)
-        if snapshot is not None and cached is not None and cached[0] == snapshot.hash:
-            return cached[1]
-        self._parsed.pop(path, None)
-        if (scope := scope_of(path)) is not None:
-            self._known.pop(scope, None)
         if snapshot is None:
             return None
-        self._parsed[path] = (snapshot.hash, parse(snapshot.data))
-        return self._parsed[path][1]
+        try:
+            return snapshot.hash, parse(snapshot.data)
+        except PageUnreadable:
+            return snapshot.hash, None
+
+    def _look(self, path: str) -> None:
+        """Let the store see what stands at `path` now."""
+        try:
+            self.store.read(path)
+        except (PageUnreadable, NotThere):
+            return
 
     # The index
+
+    def wrote(self, pages: Mapping[str, Page]) -> None:
+        """These pages were written as they are here: take them over without reading them again, and index them."""
+        for path, page in pages.items():
+            scope = scope_of(path)
+            digest = content_hash(page.to_bytes())
+            if scope in self._rooms and self.store.hashes_of(scope).get(path) == digest:
+                self._rooms[scope].take({path: (digest, page)})
+        self.follow(pages)
 
     def follow(self, paths: Iterable[str]) -> None:
         """Bring the index up to date with these pages: written, edited by hand, moved or gone."""
         by_scope: dict[Scope, set[str]] = {}
         for path in paths:
             if (scope := scope_of(path)) is not None:
+                self._look(path)
                 by_scope.setdefault(scope, set()).add(path)
         for scope, changed in by_scope.items():
-            there = {path for path in changed if self._readable(path) is not None}
-            for path in changed - there:
-                self._index.remove(str(scope), path)
-            found: dict[str, list[Entry]] = {path: [] for path in there}
-            for entry in entries_of(scope, self.pages(scope)):
-                if entry.document in found:
-                    found[entry.document].append(entry)
-            for path, its in found.items():
-                self._index.replace(str(scope), path, its, stamp=self._parsed[path][0])
+            room = self._room(scope)
+            room.unindexed |= changed
+            self._catch_up(room)
+
+    def _catch_up(self, room: Room) -> None:
+        """Index what changed on a scope's pages since that was last done."""
+        while room.unindexed:
+            path = min(room.unindexed)
+            try:
+                if path in room.holdings.pages or path in room.notes:
+                    stamp = indexing.stamp_of(room.hashes[path])
+                    self._index.replace(str(room.scope), path, list(room.index_entries(path)), stamp=stamp)
+                else:
+                    self._index.remove(str(room.scope), path)
+            except StorageFailed:
+                return  # the pages are right, and the index is a cache: the next search tries again
+            room.unindexed.discard(path)
 
     def catch_up(self) -> int:
         """At start: look only at pages whose content is not the one that was indexed. How many there were."""
-        indexed, now = self._index.stamps(), self.store.hashes()
-        stale = [path for path, digest in now.items() if indexed.get((str(scope_of(path)), path)) != digest]
-        gone = [path for _, path in indexed if path not in now]
-        self.follow([*stale, *gone])
-        return len(stale) + len(gone)
+        indexed, now = self._index.stamps(), self.stamps()
+        stale = {path for (scope, path), stamp in now.items() if indexed.get((scope, path)) != stamp}
+        gone = {path for scope, path in indexed if (scope, path) not in now}
+        self.follow(sorted(stale | gone))
+        return len(stale | gone)
 
     def entries(self) -> Iterator[Entry]:
         """Everything that the index should hold, read from the pages: for rebuilding and verifying it."""
         for scope in self.scopes():
-            yield from entries_of(scope, self.pages(scope))
+            room = self._room(scope)
+            for path in sorted(room.hashes):
+                yield from room.index_entries(path)
 
-    def stamps(self) -> Mapping[tuple[str, str], str]:
+    def stamps(self) -> dict[tuple[str, str], str]:
         """The content of each page by scope and path, as the index notes it."""
-        return {(str(scope_of(path)), path): digest for path, digest in self.store.hashes().items()}
-
-
-def entries_of(scope: Scope, pages: Pages) -> Iterator[Entry]:
-    """The index entries of a scope: each belief, and the paragraphs of notes. Pure."""
-    for path, page in pages.items():
-        if page.type == "note":
-            label = str(page.visibility)
-            for number, text in enumerate(_paragraphs(f"{page.title}\n{page.body}")):
-                yield Entry(f"{_NOTE}{number}", path, str(scope), label, text, _seconds(page.updated))
-    for entry in entries(belief_pages(pages)):
-        page, belief = pages[entry.path], entry.belief
-        label = f"{belief.visibility}{'' if belief.current else _PAST}"
-        text = belief.statement
-        if page.type in _TITLED and page.title not in text:
-            text = f"{page.title}：{text}" if page.language == "zh" else f"{page.title}: {text}"
-        data = belief.data
-        keys = (f"{data.subject}|{data.predicate}",) if data.subject and data.predicate else ()
-        when = _seconds(data.since or page.updated)
-        yield Entry(_entry_id(belief), entry.path, str(scope), label, text, when, keys)
-
-
-def belief_pages(pages: Pages) -> dict[str, Page]:
-    """The pages whose entries are beliefs. What a note holds may come from anywhere and is none."""
-    return {path: page for path, page in pages.items() if page.type != "note"}
-
-
-def known_of(scope: Scope, entry: Belonging, page: Page) -> Known:
-    """An entry of a scope with its place."""
-    return Known(scope, entry.path, page.type, page.title, entry.belief)
-
-
-_NOTE = "note-"
-
-
-def _entry_id(belief: Belief) -> str:
-    return str(belief.number) if belief.number is not None else f"line-{belief.line}"
-
-
-def origin_of(page: Page) -> Origin | None:
-    """The foreign origin that a page says it has; None for what people wrote or said themselves."""
-    try:
-        origin = Origin(str(page.front.get("origin", "")))
-    except ValueError:
-        return None
-    return origin if origin.foreign else None
-
-
-def _paragraphs(text: str) -> Iterator[str]:
-    piece = ""
-    for line in text.splitlines():
-        if piece and len(piece) + len(line) > _PARAGRAPH:
-            yield piece
-            piece = ""
-        for start in range(0, len(line), _PARAGRAPH):
-            piece = f"{piece}\n{line[start : start + _PARAGRAPH]}".strip()
-            if len(piece) >= _PARAGRAPH:
-                yield piece
-                piece = ""
-    if piece:
-        yield piece
-
-
-def _seconds(day: date | None) -> float:
-    return datetime.combine(day, time(), UTC).timestamp() if day else 0.0
+        return {(str(scope_of(path)), path): indexing.stamp_of(digest) for path, digest in self.store.hashes().items()}

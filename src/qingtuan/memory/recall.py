@@ -5,19 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, tzinfo
+from datetime import UTC, date, datetime, time, tzinfo
 
 from qingtuan.clock import Clock, day_of
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
 from qingtuan.identity.privacy import EventSight, Sight, sight
-from qingtuan.identity.scopes import Reader
+from qingtuan.identity.scopes import Reader, Scope
 from qingtuan.language import Language, Words
 from qingtuan.memory.entries import held_on, is_current
 from qingtuan.memory.injection import Budget, Injection, Sources, inject
-from qingtuan.memory.library import Known, Library, Note
+from qingtuan.memory.known import Known, Note
+from qingtuan.memory.library import Library
+from qingtuan.memory.periods import periods
 
-_CALLED_FOR = 8
+_CALLED_FOR = 24
+"""As many short entries as the recalled part of a request holds."""
 _PAST = re.compile(
     r"以前|曾经|之前|过去|原来|从前|那时|当时|\bused to\b|\bformerly\b|\bpreviously\b|\bin the past\b|\bback then\b",
     re.IGNORECASE,
@@ -59,20 +62,25 @@ class Recall:
     ) -> list[Known | Note]:
         """What is believed now and answers a query, best first. History only if the query asks for it, or with
         `as_of`: then what held on that day."""
-        past = as_of is not None or bool(_PAST.search(query))
-        # Some hits fall away below; a few more are asked for so that the answer is still full.
-        found = await self._library.search(view, query, limit * 2, past=past)
-        return [one for one in found if self._wanted(one, today, as_of, past=past)][:limit]
+        past = as_of is not None or _asks_for_the_past(query, today)
+
+        def wanted(one: Known | Note) -> bool:
+            return _wanted(one, today, as_of, past=past)
+
+        return await self._library.search(view, query, limit, past=past, wanted=wanted)
 
     async def injection(self, reader: Reader, words: str) -> Injection:
         """The memory text for a turn of `reader` that says `words`: what a turn gets and what a preview shows."""
-        listener = self._listener(reader)
-        view = sight(reader)
-        beliefs = self._library.beliefs(view)
-        found = await self._library.search(view, words, _CALLED_FOR) if beliefs and words.strip() else []
-        called_for = [one for one in found if isinstance(one, Known)]
+        listener, view = self._listener(reader), sight(reader)
         today = day_of(self._clock.now(), listener.zone)
-        return inject(Sources(reader, beliefs, called_for, today, listener.language), self._budget)
+        found: list[Known | Note] = []
+        if words.strip() and self._library.current(view, today):
+            found = await self._library.search(view, words, _CALLED_FOR, wanted=lambda one: isinstance(one, Known))
+        # Read after the search has ended: pages may have changed meanwhile, and all of this is of one moment.
+        current = self._library.current(view, today)
+        called_for = [one for one in found if isinstance(one, Known)]
+        sources = Sources(reader, current, called_for, today, listener.zone, listener.language)
+        return inject(sources, self._budget)
 
     async def inject(self, reader: Reader, words: str) -> Injected:
         """The same, in the two parts that a request has."""
@@ -81,12 +89,17 @@ class Recall:
         return Injected(injection.pinned, injection.recalled, of_others)
 
     def is_of_others(self, found: Known | Note, reader: Reader) -> bool:
-        """Whether somebody else wrote it into the group's memory: then it is material for this reader's turn. Rules of
-        a group are the owner's, who alone writes them."""
-        if isinstance(found, Note) or found.scope.kind != "group" or found.type == "rule":
-            return False
-        said = self._log.get(found.belief.data.source or "")
-        return said is None or said.place.person != reader.person
+        """Whether somebody else said it: then it is material for this reader's turn. Rules of a group and what is for
+        all are the owner's, who alone writes them."""
+        match found.scope.kind:
+            case "user":
+                return found.scope != Scope.of_person(reader.person)
+            case "group" if isinstance(found, Known) and found.type != "rule":
+                said = self._log.get(found.belief.data.source or "")
+                return said is None or said.place.person != reader.person
+            case "group":
+                return isinstance(found, Note)
+        return False
 
     def why(self, known: Known, view: EventSight, listener: Listener) -> str:
         """The story of an entry: the sentence it comes from, when and by whom it was said, and what changed since.
@@ -105,7 +118,8 @@ class Recall:
         for event in story:
             words = _AGAIN if "again" in event.payload else _WRITTEN
             words = _RETRACTED if event.kind is Kind.BELIEF_RETRACTED else words
-            text = event.payload.get("text", "")
+            # What it said before may have been for fewer people than what it says now.
+            text = event.payload.get("text", "") if self._shown(event, view) else "…"
             lines.append(words.say(language).format(when=_moment(event, listener), text=text))
         return "\n".join(lines)
 
@@ -135,12 +149,19 @@ class Recall:
             (Kind.BELIEF_WRITTEN, Kind.BELIEF_RETRACTED, str(known.scope), known.belief.number),
         )
 
-    def _wanted(self, one: Known | Note, today: date, as_of: date | None, *, past: bool) -> bool:
-        if isinstance(one, Note):
-            return as_of is None
-        if as_of is not None:
-            return held_on(one.belief, as_of)
-        return past or is_current(one.belief, today)
+
+def _asks_for_the_past(query: str, today: date) -> bool:
+    """Whether a question is about what was believed once: by its words, or by a day that is over."""
+    noon = datetime.combine(today, time(12), UTC)
+    return bool(_PAST.search(query)) or any(period.last < today for period in periods(query, noon, UTC))
+
+
+def _wanted(one: Known | Note, today: date, as_of: date | None, *, past: bool) -> bool:
+    if isinstance(one, Note):
+        return as_of is None
+    if as_of is not None:
+        return held_on(one.belief, as_of)
+    return past or is_current(one.belief, today)
 
 
 def _moment(event: Event, listener: Listener) -> str:

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 from qingtuan.errors import ToolFailed
 from qingtuan.events.log import Log, Place
 from qingtuan.identity.privacy import sight
-from qingtuan.identity.trust import Risk
+from qingtuan.identity.trust import Risk, inherit
 from qingtuan.language import Language, Words
 from qingtuan.memory.acts import By, Remembered, Wish
-from qingtuan.memory.library import Known, Note
+from qingtuan.memory.known import Known, Note
 from qingtuan.memory.memory import Memory
 from qingtuan.memory.notes import Notes
 from qingtuan.memory.recall import Recall
@@ -88,15 +88,15 @@ class MemoryTools:
         if not found:
             return ToolResult(_NOTHING.say(context.language))
         lines = [_line(one, context.language) for one in found]
-        foreign = any(one.foreign if isinstance(one, Note) else False for one in found) or any(
-            self._recall.is_of_others(one, context.reader) for one in found
-        )
-        return ToolResult("\n".join(lines), origin=Origin.FORWARD if foreign else None)
+        origins = [one.origin for one in found if isinstance(one, Note) and one.origin]
+        if any(self._recall.is_of_others(one, context.reader) for one in found):
+            origins.append(Origin.FORWARD)
+        return ToolResult("\n".join(lines), origin=inherit(origins) if origins else None)
 
     @tool(risk=Risk.WRITE, returns="own", roles=MEMBERS, examples=("忘掉我的座位偏好", "forget what I said about tea"))
     async def memory_forget(self, context: ToolContext, query: str) -> ToolResult:
         """Take an entry back: it moves to history. Name it by its words or number."""
-        gone = await self._memory.forget(query, self._by(context))
+        gone = await self._memory.editing.forget(query, self._by(context))
         text = _FORGOT.say(context.language).format(text=gone.belief.statement, name=gone.name)
         return ToolResult(text, undo=True)
 

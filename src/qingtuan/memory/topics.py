@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from qingtuan.language import Language
+from qingtuan.language import Language, Words
 from qingtuan.memory.wiki.page import Page, PageType
 
 Kind = Literal["profile", "preference", "rule", "fact", "event", "project", "task"]
@@ -16,6 +16,9 @@ Kind = Literal["profile", "preference", "rule", "fact", "event", "project", "tas
 
 MAX_SLUG_BYTES = 80
 """UTF-8 bytes; leaves room for a suffix within what any file system takes."""
+
+GENERAL = Words("通用", "General")
+"""The title of a page for what has no topic."""
 
 _FOLDERS: Mapping[Kind, str] = {
     "preference": "preferences",
@@ -53,16 +56,21 @@ def page_for(
     if folder is None:
         title = "基本情况" if language == "zh" else "Profile"
         return PagePlace(known.get("profile.md") or broken.get("profile.md") or "profile.md", "profile", title)
-    title = (topic or "").strip() or ("通用" if language == "zh" else "General")
+    title = (topic or "").strip() or GENERAL.say(language)
     for path, page in sorted(pages.items(), key=lambda item: item[0]):
         if path.startswith(f"{folder}/") and page.title and title_key(page.title) == title_key(title):
             return PagePlace(path, kind, page.title)
-    path = stem = f"{folder}/{slug_of(title)}"
-    suffix = 2
-    while _on_disk(f"{path}.md") in known:
-        path = f"{stem}-{suffix}"
-        suffix += 1
-    return PagePlace(broken.get(_on_disk(f"{path}.md")) or f"{path}.md", kind, title)
+    path = free_path(f"{folder}/{slug_of(title)}", pages)
+    return PagePlace(broken.get(_on_disk(path)) or path, kind, title)
+
+
+def free_path(stem: str, taken: Collection[str]) -> str:
+    """The path of a page `stem`, with a number behind it if that or another spelling of it is taken."""
+    there = {_on_disk(path) for path in taken}
+    path, suffix = f"{stem}.md", 2
+    while _on_disk(path) in there:
+        path, suffix = f"{stem}-{suffix}.md", suffix + 1
+    return path
 
 
 def slug_of(title: str) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 
-LABELS = ("全局", "关于用户的长期记忆", "记忆结束")
+LABELS = (
+    "全局", "本群", "关于用户的长期记忆", "记忆结束",
+    "for all", "this group", "long-term memory about", "end of memory",
+)  # fmt: skip
 """What our own bracketed labels begin with (memory.md, Injection): nobody's words may look like them."""
 
 _BREAK = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _INVISIBLE = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_LABEL = re.compile(rf"\[(\s*(?:{'|'.join(LABELS)})[^\[\]]*)(\]?)")
+_LABEL = re.compile(rf"[\[［](\s*(?:{'|'.join(LABELS)})[^\[\]［］]*)([\]］]?)", re.IGNORECASE)
 _NUMBER_AT_END = re.compile(r"(?:(?<=\s)|^)\^(?=\d+$)")
 _LEADING = re.compile(
     r"""

@@ -15,7 +15,7 @@ from qingtuan.identity.scopes import SHARED, Reader, Role, Scope, Visibility
 from qingtuan.language import Language, Words
 from qingtuan.memory.acts import By, Wish
 from qingtuan.memory.entries import is_current
-from qingtuan.memory.library import Known
+from qingtuan.memory.known import Known
 from qingtuan.memory.memory import Memory
 from qingtuan.memory.recall import Listener, Recall
 from qingtuan.memory.undoing import Undoing
@@ -130,7 +130,7 @@ class _Subcommands:
         scope, by = _listed_scope(invocation.reader), self.by(invocation)
         await self._memory.edited([scope.folder, SHARED.folder])
         if may_write(invocation.reader, scope, writes_group=True):
-            await self._memory.number(scope, by)
+            await self._memory.editing.number(scope, by)
         entries = self._current(invocation, (SHARED, scope))
         return _listing(sorted(entries, key=lambda known: not known.belief.data.pinned), scope, invocation.language)
 
@@ -143,23 +143,23 @@ class _Subcommands:
         return _ADDED.say(invocation.language).format(name=done.known.name if done.known else "?")
 
     async def delete(self, invocation: Invocation, argument: str) -> str:
-        gone = await self._memory.retire(_changing(argument, invocation), self.by(invocation))
+        gone = await self._memory.editing.retire(_changing(argument, invocation), self.by(invocation))
         return _DELETED.say(invocation.language).format(name=gone.name, text=gone.belief.statement)
 
     async def edit(self, invocation: Invocation, argument: str) -> str:
         name, _, text = argument.partition(" ")
         if not text.strip():
             raise UsageWrong(Words("用法：/memory edit 编号 新内容", "Usage: /memory edit NUMBER NEW TEXT"))
-        changed = await self._memory.edit(_changing(name, invocation), text.strip(), self.by(invocation))
+        changed = await self._memory.editing.edit(_changing(name, invocation), text.strip(), self.by(invocation))
         return _EDITED.say(invocation.language).format(name=changed.name, text=changed.belief.statement)
 
     async def pin(self, invocation: Invocation, argument: str) -> str:
-        pinned = await self._memory.pin(_changing(argument, invocation), self.by(invocation))
+        pinned = await self._memory.editing.pin(_changing(argument, invocation), self.by(invocation))
         words = _PINNED if pinned.belief.data.pinned else _UNPINNED
         return words.say(invocation.language).format(name=pinned.name)
 
     async def unpin(self, invocation: Invocation, argument: str) -> str:
-        pinned = await self._memory.pin(_changing(argument, invocation), self.by(invocation), pinned=False)
+        pinned = await self._memory.editing.pin(_changing(argument, invocation), self.by(invocation), pinned=False)
         return _UNPINNED.say(invocation.language).format(name=pinned.name)
 
     async def share(self, invocation: Invocation, argument: str) -> str:
@@ -172,13 +172,13 @@ class _Subcommands:
                     "Usage: /memory share NUMBER private|own|public|all",
                 )
             )
-        shared = await self._memory.share(_changing(name, invocation), wanted, self.by(invocation))
+        shared = await self._memory.editing.share(_changing(name, invocation), wanted, self.by(invocation))
         label = _LABELS[wanted].say(invocation.language)
         return _SHARED.say(invocation.language).format(name=shared.name, label=label)
 
     async def why(self, invocation: Invocation, argument: str) -> str:
         reader = invocation.reader
-        known = self._memory.named(_name(argument), self.by(invocation))
+        known = self._memory.editing.named(_name(argument), self.by(invocation))
         person = self._people.person(reader.person)
         view = event_sight(reader, person.accounts if person else ())
         return self._recall.why(known, view, Listener(self._zone, invocation.language))
@@ -187,7 +187,7 @@ class _Subcommands:
         own = self._current(invocation, (Scope.of_person(invocation.reader.person),))
         if argument.lower() not in _SURE:
             return _surely(len(own)).say(invocation.language)
-        return _cleared(await self._memory.clear(self.by(invocation))).say(invocation.language)
+        return _cleared(await self._memory.editing.clear(self.by(invocation))).say(invocation.language)
 
     def _current(self, invocation: Invocation, scopes: Collection[Scope]) -> list[Known]:
         today = self.by(invocation).said_at.date()

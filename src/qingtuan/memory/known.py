@@ -1,0 +1,113 @@
+"""What a reader gets of the wiki: a belief with its place, or a piece of a note. And what tells the two apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import get_args
+
+from qingtuan.identity.scopes import Scope
+from qingtuan.memory.topics import GENERAL
+from qingtuan.memory.wiki.bullets import CHINESE
+from qingtuan.memory.wiki.page import Belief, Page, PageType
+from qingtuan.messages import Origin
+
+_TITLED = frozenset({"preference", "rule", "project", "event", "task"})
+"""Types of pages whose title says what their entries are about."""
+
+_NOTES = "notes"
+_BY_FOLDER = {"preferences": "preference", "rules": "rule", "records": "event", _NOTES: "note"}
+_PREFIXES = {"user": "", "shared": "G", "group": "群"}
+
+
+@dataclass(frozen=True)
+class Known:
+    """A belief with its place: whose it is, and where it stands."""
+
+    scope: Scope
+    path: str
+    type: str
+    """Of its page."""
+    title: str
+    """Of its page."""
+    belief: Belief
+
+    @property
+    def name(self) -> str:
+        """Its permanent name for people: `12`, shared `G12`, a group's `群12`; empty if it has no number yet."""
+        number = self.belief.number
+        return f"{_PREFIXES[self.scope.kind]}{number}" if number is not None else ""
+
+    @cached_property
+    def told(self) -> str:
+        """What it says where its page is not in sight: `图书馆：优先二楼安静区`, if the page has a topic."""
+        text = self.belief.statement
+        if self.type not in _TITLED or not self.title or self.title in text or self.title in (GENERAL.zh, GENERAL.en):
+            return text
+        return f"{self.title}：{text}" if CHINESE.search(text) else f"{self.title}: {text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A piece of a note that was found."""
+
+    scope: Scope
+    path: str
+    title: str
+    text: str
+    origin: Origin | None
+    """Where it was taken from; None for what people wrote or said themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """The name of an entry as people write it: `12`, `#12`, `G3`, `群5`."""
+
+    kind: str
+    """The kind of its scope."""
+    number: int
+
+    @classmethod
+    def read(cls, text: str) -> Name | None:
+        """The name that `text` is, None if it is none."""
+        found = _NAME.fullmatch(text.strip())
+        if found is None:
+            return None
+        kind = {"": "user", "G": "shared", "群": "group"}[found[1].upper()]
+        return cls(kind, int(found[2]))
+
+
+_NAME = re.compile(r"[#＃]?\s*([Gg群]?)\s*([0-9]{1,9})")
+
+
+def type_of(path: str, page: Page) -> str:
+    """What kind of page it is. Whatever stands in a folder for notes is one, and whatever says that it is."""
+    folder = _folder_of(path)
+    if folder == _NOTES or page.type == "note":
+        return "note"
+    if page.type in get_args(PageType):
+        return str(page.type)
+    return _BY_FOLDER.get(folder, "profile" if path.endswith("/profile.md") else "fact")
+
+
+def is_note(path: str, page: Page) -> bool:
+    """Whether what the page holds are no beliefs: it may come from anywhere."""
+    return type_of(path, page) == "note"
+
+
+def origin_of(page: Page) -> Origin | None:
+    """The foreign origin that a page says it has; None for what people wrote or said themselves."""
+    try:
+        origin = Origin(str(page.front.get("origin", "")))
+    except ValueError:
+        return None
+    return origin if origin.foreign else None
+
+
+def _folder_of(path: str) -> str:
+    """The folder within its scope; empty for a page that stands directly in it."""
+    parts: Sequence[str] = path.split("/")
+    inside = parts[1:] if parts[0] == "shared" else parts[2:]
+    return inside[0] if len(inside) > 1 else ""

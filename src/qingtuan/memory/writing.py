@@ -1,0 +1,201 @@
+"""One write: planned on the pages as they are, planned again where somebody was faster, and told in events.
+
+Nothing is overwritten unread, and what became of every belief on the written pages stands in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from qingtuan.clock import Clock, day_of
+from qingtuan.errors import StorageFailed
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Log
+from qingtuan.identity.people import People
+from qingtuan.identity.privacy import may_write
+from qingtuan.identity.scopes import Role, Scope
+from qingtuan.ids import Ids
+from qingtuan.language import Language, Words
+from qingtuan.memory.acts import By
+from qingtuan.memory.beliefs import Standing, event_time
+from qingtuan.memory.holdings import Entry, Holdings
+from qingtuan.memory.known import Known, type_of
+from qingtuan.memory.library import Library
+from qingtuan.memory.wiki import edits
+from qingtuan.memory.wiki.bullets import CHINESE
+from qingtuan.memory.wiki.disk import PageChanged
+from qingtuan.memory.wiki.page import Page
+from qingtuan.memory.wiki.store import Change
+from qingtuan.memory.wiki.walls import scope_of
+
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Pages as they are to be, and what to say of it in the commit."""
+
+    pages: Mapping[str, Page]
+    message: str
+
+
+class Writer:
+    """Writes to the pages of one library."""
+
+    def __init__(self, library: Library, log: Log, people: People, ids: Ids, clock: Clock) -> None:
+        self.library = library
+        self.log = log
+        self._people = people
+        self._ids = ids
+        self._clock = clock
+        self._highest: dict[Scope, int] = {}
+        """By scope, the highest number that was ever given, as far as events know."""
+
+    # What a plan rests on
+
+    def day(self, by: By) -> date:
+        """Today for the person."""
+        return day_of(self._clock.now(), by.zone)
+
+    def standing(self, scope: Scope, by: By, text: str = "") -> Standing:
+        """What a decision rests on. A page that `text` has to be written on speaks the language of the text."""
+        return Standing(
+            holdings=self.library.holdings(scope),
+            today=self.day(by),
+            zone=by.zone,
+            page_id=self._ids.page(),
+            language=language_of(text) if text else by.language,
+            floor=self.floor(scope),
+            aliases=self.library.aliases(),
+            unreadable=self.library.unreadable(scope) | self.library.notes(scope).keys(),
+            root=f"{scope.folder}/",
+            said=self._said,
+        )
+
+    def floor(self, scope: Scope) -> int:
+        """The highest number that the scope ever had: it may have been on an entry that is gone."""
+        if scope not in self._highest:
+            row = self.log.database.row(
+                "SELECT max(json_extract(payload, '$.number')) AS highest FROM events"
+                " WHERE kind IN (?, ?) AND json_extract(payload, '$.scope') = ?",
+                (Kind.BELIEF_WRITTEN, Kind.BELIEF_RETRACTED, str(scope)),
+            )
+            self._highest[scope] = (row["highest"] or 0) if row else 0
+        return self._highest[scope]
+
+    def may_write(self, by: By, scope: Scope) -> bool:
+        """Whether the person may write there."""
+        person = self._people.person(by.reader.person)
+        allowed = person is not None and by.reader.space.id in person.writes_groups
+        return may_write(by.reader, scope, writes_group=allowed)
+
+    def may_change(self, by: By, path: str) -> bool:
+        """Whether the person may change this page of a scope that they may write: rules of a group are the owner's."""
+        scope = scope_of(path)
+        if scope is None or scope.kind != "group" or by.reader.role is Role.OWNER:
+            return True
+        page = self.library.holdings(scope).pages.get(path)
+        return "/rules/" not in path and (page is None or type_of(path, page) != "rule")
+
+    def ready(self, holdings: Holdings, path: str, by: By) -> Page:
+        """A page on which each entry has a number and data of its own, so that any of them can be edited."""
+        scope, page, today = scope_of(path), holdings.pages[path], self.day(by)
+        for entry in holdings.on(path):
+            if entry.lent and entry.number is not None:
+                page = edits.with_data(page, entry.number, entry.data, today)
+        if scope is None or all(entry.number is not None for entry in holdings.on(path)):
+            return page
+        first = holdings.next_number(self.floor(scope))
+        return edits.numbered(page, first, today, since=today, taken=holdings.copied(path))[0]
+
+    def _said(self, event: str) -> datetime | None:
+        """When something was said. A message may have been on its way for a while."""
+        found = self.log.get(event)
+        said_at = found.payload.get("said_at") if found else None
+        return datetime.fromisoformat(said_at) if said_at else event_time(event)
+
+    # Writing
+
+    async def write(self, by: By, plan: Callable[[], Plan | None]) -> None:
+        """Carry out what `plan` says of the pages as they are; None for nothing.
+
+        Raises:
+            StorageFailed: the disk refuses, or somebody keeps changing the pages.
+            PageUnreadable, LimitReached: something else stands there; a page would be too long.
+        """
+        for _ in range(_TRIES):
+            wanted = plan()
+            if wanted is None:
+                return
+            paths = tuple(wanted.pages)
+            before = dict(self.numbered(paths))
+            changes = [Change(path, self.library.content(path), page.to_bytes()) for path, page in wanted.pages.items()]
+            try:
+                await self.library.store.write(changes, by.place, cause=by.cause, message=wanted.message)
+            except PageChanged:
+                self.library.follow(paths)  # somebody is editing: read again, plan again
+                continue
+            self.library.wrote(wanted.pages)
+            self.tell(before, dict(self.numbered(paths)), by)
+            return
+        raise StorageFailed(_KEEPS_CHANGING)
+
+    def numbered(self, paths: Iterable[str]) -> Iterator[tuple[tuple[Scope, int], Entry]]:
+        """The entries with a number on these pages, by scope and number."""
+        for path in paths:
+            if (scope := scope_of(path)) is not None:
+                for entry in self.library.holdings(scope).on(path):
+                    if entry.number is not None:
+                        yield (scope, entry.number), entry
+
+    def tell(self, before: Mapping[tuple[Scope, int], Entry], after: Mapping[tuple[Scope, int], Entry], by: By) -> None:
+        """Write down what became of each belief: written, changed, moved to history, or gone."""
+        with self.log.transaction():
+            for scope, number in sorted(before.keys() | after.keys()):
+                old, new = before.get((scope, number)), after.get((scope, number))
+                self._highest[scope] = max(self.floor(scope), number)
+                if new is None and old is not None:
+                    self._append(Kind.BELIEF_RETRACTED, scope, old, by, gone=True)
+                elif new is not None and (old is None or not _same(old, new)):
+                    over = old is not None and old.belief.current and not new.belief.current
+                    self._append(Kind.BELIEF_RETRACTED if over else Kind.BELIEF_WRITTEN, scope, new, by)
+
+    def seen_again(self, known: Known, by: By) -> None:
+        """Write down that somebody said what stands there already."""
+        self._append(Kind.BELIEF_WRITTEN, known.scope, Entry(known.path, known.belief), by, again=True)
+
+    def _append(self, kind: Kind, scope: Scope, entry: Entry, by: By, **more: bool) -> None:
+        self.log.append(kind, by.place, facts(scope, entry) | more, origin=by.origin, cause=by.cause)
+
+
+def facts(scope: Scope, entry: Entry) -> dict[str, object]:
+    """What an event says of a belief."""
+    data = entry.data
+    found: dict[str, object | None] = {
+        "scope": str(scope),
+        "number": entry.number,
+        "path": entry.path,
+        "text": entry.belief.statement,
+        "subject": data.subject,
+        "predicate": data.predicate,
+        "value": data.value,
+        "since": data.since and data.since.isoformat(),
+        "until": data.until and data.until.isoformat(),
+        "how": data.how,
+        "visibility": str(entry.belief.visibility),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def language_of(text: str) -> Language:
+    """The language that a sentence is in."""
+    return "zh" if CHINESE.search(text) else "en"
+
+
+def _same(old: Entry, new: Entry) -> bool:
+    return (old.belief.text, old.belief.current, old.data) == (new.belief.text, new.belief.current, new.data)
+
+
+_KEEPS_CHANGING = Words("这一页一直在变，写不进去。", "The page keeps changing; it cannot be written.")
