@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import locale
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,7 +25,10 @@ class Words:
         return self.zh if language == "zh" else self.en
 
 
-def system_language() -> Language:
-    """The language of the machine's locale: Chinese for any `zh*` locale, else English."""
-    name, _ = locale.getlocale()
-    return "zh" if (name or "").lower().startswith(("zh", "chinese")) else "en"
+def system_language(environ: Mapping[str, str] | None = None) -> Language:
+    """The language of the machine's locale: Chinese for `zh*`, and where the locale names no language (`C`, unset),
+    as on many servers; English for every other one."""
+    environ = os.environ if environ is None else environ
+    named = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := environ.get(name))), "")
+    language = named.partition(".")[0].partition("_")[0].lower()
+    return "zh" if language in ("zh", "c", "posix", "") else "en"
