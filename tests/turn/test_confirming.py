@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from qingtuan.confirmations.confirmation import Confirmation
+from qingtuan.errors import ModelUnreachable
 from qingtuan.events.kinds import Kind
 from qingtuan.identity.access import MEMBER_LIMITS, AccessRules
 from qingtuan.identity.scopes import Role
 from qingtuan.identity.trust import Risk
 from qingtuan.messages import Material, Origin, Space
 from qingtuan.models.chat import Request
+from qingtuan.models.failures import NOT_REACHED
 from qingtuan.tools.tool import Tool, ToolContext
 from tests.fakes.turns import (
     GROUP,
@@ -233,6 +235,47 @@ async def test_a_process_that_ends_between_the_yes_and_the_call_still_runs_it_on
     third = await again.restart()
     assert library.booked == ["明天上午"]
     await third.close()
+
+
+async def test_a_yes_that_was_given_long_ago_is_asked_anew(world: World, library: Library) -> None:
+    await world.say("约座位")
+    await world.queues.close()
+    await world.receive("确认")
+    world.clock.advance(timedelta(hours=2))  # nobody was there to carry it out
+    told: list[str] = []
+
+    def script(request: Request) -> Reply:
+        if request.messages[-1].role == "tool" and "隔了太久" in request.messages[-1].text:
+            told.append(request.messages[-1].text)
+            return calls(("book", {"at": "明天上午"}))
+        return booking()(request)
+
+    world.model.script = script
+    again = await world.restart()
+    again.deliver()
+    assert library.booked == []
+    assert len(told) == 1
+    assert again.sent()[-1].kind == "question"
+    assert texts(await again.say("好")) == ["约好了：明天上午"]
+    await again.close()
+
+
+async def test_what_was_done_is_told_though_the_model_is_gone(world: World, library: Library) -> None:
+    await world.say("约座位")
+    world.model.script = in_order(ModelUnreachable(NOT_REACHED))
+    (told,) = await world.say("确认")
+    assert library.booked == ["明天上午"]
+    assert "连不上" in told.text
+    assert "已经做了：book。" in told.text
+    world.model.script = in_order(says("好的。"))
+    await world.say("然后呢")
+    assert told.text in [text for role, text in shape(world.model.requests[-1]) if role == "assistant"]
+
+
+async def test_confirm_and_cancel_with_nothing_open_say_so(world: World) -> None:
+    for words in ("/confirm", "/确认", "/cancel K7QM", "／取消"):
+        assert texts(await world.say(words)) == ["现在没有等你确认的事。"]
+    assert world.model.requests == []
 
 
 async def test_a_yes_that_was_stopped_never_runs_later(world: World, library: Library) -> None:

@@ -114,7 +114,7 @@ async def test_what_is_ignored_leaves_its_reason_and_nothing_of_what_it_said(ope
     assert event.payload["reason"] == "stranger"
     assert len(event.payload["hash"]) == 64
     assert "秘密" not in str(world.events())
-    assert world.record.sessions.existing(Space("private", GUEST), None) is None
+    assert world.events(Kind.SESSION_STARTED) == []
     assert texts(world.sent()) == ["我只和主人认识的人聊天。"]
     await world.receive("在吗", GUEST)
     assert len(world.sent()) == 1  # once a minute is enough
@@ -240,6 +240,7 @@ async def test_commands_never_enter_the_history(world: World) -> None:
 
 
 async def test_an_unknown_command_gets_a_hint(world: World) -> None:
+    assert "/help" in texts(await world.say("／hlep"))[0]
     assert "/help" in texts(await world.say("/hlep"))[0]
     assert "/xyzzy" in texts(await world.say("/xyzzy"))[0]
 

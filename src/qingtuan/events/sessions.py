@@ -47,28 +47,18 @@ class Sessions:
 
     def running(self, space: Space, person: str) -> Session:
         """The running session of a space; the first one is started here."""
-        return self._running(space) or self.start(space, person)
-
-    def existing(self, space: Space, name: str | None) -> Session | None:
-        """The session of this name or id in the space, or the running one; None if there is none yet."""
-        return self._running(space) if name is None else self._named(space, name)
-
-    def _running(self, space: Space) -> Session | None:
         row = self._log.database.row(
             "SELECT s.* FROM running_sessions AS r JOIN sessions AS s ON s.id = r.session WHERE r.space = ?",
             (str(space),),
         )
-        return _session(row) if row else None
+        return _session(row) if row else self.start(space, person)
 
     def named(self, space: Space, name: str, person: str) -> Session:
         """The session of this name or id in the space, started if there is none; the running one stays."""
-        return self._named(space, name) or self.start(space, person, name)
-
-    def _named(self, space: Space, name: str) -> Session | None:
         row = self._log.database.row(
             "SELECT * FROM sessions WHERE space = ? AND (name = ? OR id = ?)", (str(space), name, name)
         )
-        return _session(row) if row else None
+        return _session(row) if row else self.start(space, person, name)
 
     def start(self, space: Space, person: str, name: str | None = None, *, cause: str | None = None) -> Session:
         """Start the next session of a space. One without a name becomes the running one."""

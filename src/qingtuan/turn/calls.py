@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qingtuan.confirmations.confirmation import Stopped
+from qingtuan.confirmations.confirmation import Confirmation, Stopped
 from qingtuan.confirmations.question import Wanted
 from qingtuan.errors import ToolFailed
 from qingtuan.events.kinds import Kind
@@ -69,11 +69,18 @@ class Calls:
             return False
         call = question.call(_resumed_id(self.turn))
         prepared = prepare(call, self.kit.registry, situation(view), approved=question.binding)
+        if isinstance(prepared, Prepared) and self._too_late(question, prepared):
+            prepared = refusal(call, TOO_LATE, view.language)
         if isinstance(prepared, Prepared):
             await self._one(prepared, view, resumed=True, cause=question.answer)
         else:
             self._refuse_resumed(prepared, question.answer)
         return True
+
+    def _too_late(self, question: Confirmation, prepared: Prepared) -> bool:
+        """Whether the yes is so old, because we were down meanwhile, that it may not be meant any more."""
+        answered = self.kit.record.log.get(question.answer or "")
+        return answered is None or self.kit.record.clock.now() - answered.time > prepared.tool.patience
 
     def settle(self, state: Progressed) -> None:
         """Give every call that was cut off its result: nobody knows. It is not run again (turn.md, The loop)."""
@@ -209,5 +216,9 @@ def _incomplete(why: str) -> Words:
 NOT_OFFERED = Words("这一步没有工具可用", "there are no tools in this step")
 """Why calls in answer to a request without tools do not run."""
 STOPPED = Words("没有执行：对方让停下了。", "Not run: the person stopped the turn.")
+TOO_LATE = Words(
+    "没有执行：对方答应以后隔了太久。还要做就再调一次，系统会重新问。",
+    "Not run: the yes is too old by now. To do it, call it again, and the system asks anew.",
+)
 BROKE = Words("没有执行：这一轮中断了。", "Not run: the turn broke off.")
 """Why calls did not run that were still to come when their turn ended."""

@@ -6,6 +6,7 @@ a turn that was cut off at any instant goes on from there.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from qingtuan.errors import ModelRefused, ModelUnreachable, QingtuanError
@@ -13,7 +14,8 @@ from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.events.outbox import Draft
 from qingtuan.identity.scopes import Role
-from qingtuan.language import Words
+from qingtuan.identity.trust import Risk
+from qingtuan.language import Language, Words
 from qingtuan.memory.recall import Injected
 from qingtuan.messages import Origin
 from qingtuan.models.chat import Answer, ChatEvent, TakenBack, TextDelta, WireRequest
@@ -156,6 +158,9 @@ class Loop:
         return "replied"
 
     def _say(self, text: str, outcome: Outcome) -> Outcome:
+        """Say in words of code why there is no reply, and what was done in spite of that: nobody else will."""
+        if done := done_so_far(self._events(), self.kit.language(self.turn)):
+            text = f"{text}\n{done}"
         self._put(Draft(self.turn.channel, text, origin=Origin.SYSTEM, by_code=True))
         return outcome
 
@@ -172,6 +177,26 @@ class Loop:
         self.kit.stage.show(self.turn.session.id, MessageOut(message))
 
 
+def done_so_far(events: Sequence[Event], language: Language) -> str:
+    """One sentence about the calls of a turn that may have changed something; empty if there are none."""
+    changing = {
+        event.payload["call"]: event.payload["name"]
+        for event in events
+        if event.kind is Kind.TOOL_STARTED and event.payload["risk"] != Risk.READ
+    }
+    statuses = {event.payload["call"]: event.payload["status"] for event in events if event.kind is Kind.TOOL_FINISHED}
+    parts = [
+        words.say(language).format(names=Words("、", ", ").say(language).join(names))
+        for status, words in _DONE.items()
+        if (names := [name for call, name in changing.items() if statuses.get(call) == status])
+    ]
+    return "".join(parts) if language == "zh" else " ".join(parts)
+
+
+_DONE: Mapping[str, Words] = {
+    "ok": Words("已经做了：{names}。", "Done already: {names}."),
+    "unknown": Words("不知道做成没有：{names}。", "May or may not have been done: {names}."),
+}
 CUT_OFF = Words("（太长了，后面被截断了。）", "(Too long; the rest was cut off.)")
 _NO_REPLY = Words("我没想出该怎么回答，换个说法试试？", "I could not find an answer. Could you put it differently?")
 _TOO_MANY = Words(

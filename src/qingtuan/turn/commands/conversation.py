@@ -22,6 +22,7 @@ _CLEARED = Words(
 )
 _STOPPED = Words("已停下。", "Stopped.")
 _NOTHING_RUNS = Words("现在没有在做的事。", "Nothing is running.")
+_NOTHING_OPEN = Words("现在没有等你确认的事。", "Nothing is waiting for your answer.")
 _ROLES = {
     Role.OWNER: Words("主人", "the owner"),
     Role.MEMBER: Words("成员", "a member"),
@@ -64,6 +65,10 @@ def conversation_commands(
         stopped = queues.stop(invocation.session.id, None if reader.role is Role.OWNER else reader.person)
         return CommandReply((_STOPPED if stopped else _NOTHING_RUNS).say(invocation.language))
 
+    async def nothing_open(invocation: Invocation) -> CommandReply:
+        # An answer to an open question never comes here: the desk knows it before it looks for commands.
+        return CommandReply(_NOTHING_OPEN.say(invocation.language))
+
     return [
         Command(("帮助", "help"), Words("能用的命令", "commands you can use"), help_, usage="[all]"),
         Command(("我是谁", "whoami"), Words("系统认得的你", "who the system takes you for"), whoami),
@@ -72,6 +77,8 @@ def conversation_commands(
             ("清空", "clear", "重置"), Words("清空当前对话的上下文", "empty this session's context"), clear, steers=True
         ),
         Command(("停", "stop"), Words("停下正在做的事", "stop what is running"), stop, short_help=True),
+        Command(("确认", "confirm"), Words("答应一件等确认的事", "agree to what waits"), nothing_open, usage="[CODE]"),
+        Command(("取消", "cancel"), Words("不做一件等确认的事", "drop what waits"), nothing_open, usage="[CODE]"),
     ]
 
 

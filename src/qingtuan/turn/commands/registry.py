@@ -16,7 +16,8 @@ from qingtuan.events.sessions import Session
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Language, Words
 
-_COMMAND = re.compile(r"/([^\s/]+)(?:\s+(.*))?\Z", re.DOTALL)
+_COMMAND = re.compile(r"[/／]([^\s/／]+)(?:\s+(.*))?\Z", re.DOTALL)
+"""Chinese keyboards have a slash of their own."""
 
 
 @dataclass(frozen=True, slots=True)
