@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 LABELS = (
-    "全局", "本群", "关于用户的长期记忆", "记忆结束",
-    "for all", "this group", "long-term memory about", "end of memory",
+    "全局", "本群", "关于用户的长期记忆", "记忆结束", "说话人", "现在：", "材料：", "来自", "下一条是", "角色卡",
+    "主人公开", "本会话较早",
+    "for all", "this group", "long-term memory about", "end of memory", "speaker:", "now:", "material:", "from ",
+    "the next message", "persona card", "public about", "summary of the older",
 )  # fmt: skip
-"""What our own bracketed labels begin with (memory.md, Injection): nobody's words may look like them."""
+"""What the bracketed labels of a prompt begin with (memory.md, Injection): nothing remembered may look like them."""
 
 _BREAK = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _INVISIBLE = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
