@@ -41,6 +41,10 @@ _MORE = Words(
 )
 
 
+INTERRUPTED = 130
+"""What shells expect of a command that Ctrl-C ended."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and give its exit status (contracts.md, Commands)."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -52,10 +56,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         print(f"qingtuan {__version__}")
         return 0
-    # What this imports reads settings, which takes longer than all of the above.
-    from qingtuan.cli.running import run
+    try:
+        # What this imports reads settings, which takes longer than all of the above.
+        from qingtuan.cli.running import run
 
-    return run(given)
+        return run(given)
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 def overview(language: Language) -> str:

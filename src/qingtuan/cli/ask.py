@@ -58,7 +58,7 @@ async def run(args: argparse.Namespace, shell: Shell) -> int:
             shell.out(dumped({name: value for name, value in wire.done_as_json(done).items() if name != "status"}))
         elif done.error is not None and done.error != done.reply:
             shell.note(done.error)
-        if door.app is not None and done.session is not None:
+        if door.app is not None and done.session is not None and done.status != "stopped":
             # The end counts as quiet: what is due for this session is done now, and nobody waits for it.
             await door.app.idle(door.app.kit.record.sessions.get(done.session))
     return EXITS[done.status]

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
-from qingtuan.cli import COMMANDS, language_before_settings
+from qingtuan.cli import COMMANDS, INTERRUPTED, language_before_settings
 from qingtuan.cli.parser import Parser
 from qingtuan.cli.shell import Shell, explained
 from qingtuan.clock import SystemClock
@@ -50,9 +50,6 @@ _BY_ERROR: tuple[tuple[type[QingtuanError], int], ...] = (
     (NotAllowed, 4),
     (HomeInUse, 6),
 )
-INTERRUPTED = 130
-"""What shells expect of a command that Ctrl-C ended."""
-
 _NO_COMMAND = Words("要一个命令，qingtuan --help 列出全部。", "A command is needed; qingtuan --help lists them.")
 _UNKNOWN = Words("没有 {name} 这个命令。{near}", "There is no command {name}. {near}")
 _NEAR = Words("是不是 {name}？", "Is it {name}?")
@@ -91,7 +88,7 @@ def run(given: Sequence[str]) -> int:
         return exit_of(error)
     except SystemExit as left:  # --help
         return left.code if isinstance(left.code, int) else 0
-    except KeyboardInterrupt:
+    except asyncio.CancelledError:  # Ctrl-C, where a command handles it itself
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has enough; nothing may complain about that at the end of the process either.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Coroutine
 from contextlib import aclosing
 from typing import Protocol
 
@@ -74,10 +75,13 @@ class Talk:
         finally:
             self._linked.clear()
 
-    async def say(self, text: str) -> None:
-        """Say something and show what comes of it."""
+    def say(self, text: str) -> Coroutine[None, None, None]:
+        """Say something and show what comes of it. It counts as being worked on from here."""
         saying = Saying(self.speaker, text, uuid.uuid4().hex, self._session)
         self._running[saying.message_id] = None
+        return self._say(saying)
+
+    async def _say(self, saying: Saying) -> None:
         try:
             while not await self._heard(saying):
                 pass

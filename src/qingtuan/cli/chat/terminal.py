@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import AsyncGenerator, Callable, Iterable
 
 from prompt_toolkit import PromptSession
@@ -120,6 +121,8 @@ class TerminalScreen:
     async def read(self, talk: Talk) -> None:
         """Say what is typed, until the person leaves."""
         self._talk = talk
+        # Between two lines nobody listens for Ctrl-C; it must not end the program.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, lambda: None)
         tasks = {asyncio.create_task(self._ticks())}
         try:
             while (text := await self._typed()) is not None:
@@ -157,6 +160,7 @@ class TerminalScreen:
         keys = KeyBindings()
 
         @keys.add("c-c")
+        @keys.add("<sigint>")  # while something is printed, the terminal makes a signal of it
         def stop(event: KeyPressEvent) -> None:
             if self._talk is not None and self._talk.working:
                 event.app.create_background_task(self._stop(self._talk))
