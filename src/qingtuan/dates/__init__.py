@@ -9,7 +9,7 @@ are the next to come.
 from __future__ import annotations
 
 from qingtuan.dates.meaning import Mention, mentions, resolve
-from qingtuan.dates.recurrence import recurrence
+from qingtuan.dates.recurrence import first_time, recurrence
 from qingtuan.dates.table import WEEKDAYS, table
 
-__all__ = ["WEEKDAYS", "Mention", "mentions", "recurrence", "resolve", "table"]
+__all__ = ["WEEKDAYS", "Mention", "first_time", "mentions", "recurrence", "resolve", "table"]

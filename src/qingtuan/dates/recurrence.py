@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from datetime import datetime, time, timedelta, tzinfo
 
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_FAR = 70
+"""Days in which every rule comes round: two short months."""
 _WORKDAYS = "MO,TU,WE,TH,FR"
 _CHINESE = {name: _DAYS[index] for index, name in enumerate("一二三四五六日")} | {"天": "SU"}
 _ENGLISH = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -34,6 +37,26 @@ def recurrence(text: str) -> str | None:
     if (match := _MONTHLY.search(text)) and 1 <= int(match[1] or match[2]) <= 31:
         return f"FREQ=MONTHLY;BYMONTHDAY={int(match[1] or match[2])}"
     return "FREQ=DAILY" if _DAILY.search(text) else None
+
+
+def first_time(rule: str, clock: time, now: datetime, zone: tzinfo) -> datetime | None:
+    """The first moment after `now` at `clock` in `zone` on a day of `rule`, which is one that `recurrence` gives."""
+    weekdays = _field(rule, "BYDAY")
+    days = _field(rule, "BYMONTHDAY")
+    today = now.astimezone(zone).date()
+    for ahead in range(_FAR):
+        day = today + timedelta(days=ahead)
+        moment = datetime.combine(day, clock, zone)
+        fits = (not weekdays or _DAYS[day.weekday()] in weekdays) and (not days or str(day.day) in days)
+        if fits and moment > now:
+            return moment
+    return None
+
+
+def _field(rule: str, name: str) -> list[str]:
+    return next(
+        (part.removeprefix(f"{name}=").split(",") for part in rule.split(";") if part.startswith(f"{name}=")), []
+    )
 
 
 def _listed(days: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from qingtuan.models.embedded.days import with_said_days
+from qingtuan.models.embedded.days import with_said_days, with_said_rule
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 NOW = datetime(2026, 12, 1, 9, 30, tzinfo=SHANGHAI)
@@ -41,3 +41,23 @@ NOW = datetime(2026, 12, 1, 9, 30, tzinfo=SHANGHAI)
 )
 def test_dates_are_those_that_were_said(words: str, given: dict[str, object], right: dict[str, object]) -> None:
     assert with_said_days(given, words, NOW, SHANGHAI) == right
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "right"),
+    [
+        ("每天9点提醒我", "2026-12-02T09:00", ("FREQ=DAILY", "2026-12-02T09:00")),
+        ("每天10点提醒我", "2026-12-02T10:00", ("FREQ=DAILY", "2026-12-01T10:00")),
+        ("每周一 9 点", "2026-12-02T09:00", ("FREQ=WEEKLY;BYDAY=MO", "2026-12-07T09:00")),
+        ("每月1号 9 点", "2026-12-01T09:00", ("FREQ=MONTHLY;BYMONTHDAY=1", "2027-01-01T09:00")),
+    ],
+)
+def test_what_comes_again_begins_on_its_first_day(words: str, given: str, right: tuple[str, str]) -> None:
+    changed = with_said_rule({"text": "x", "at": given}, words, NOW, SHANGHAI)
+    assert (changed["rrule"], changed["at"]) == right
+
+
+def test_a_reminder_that_comes_once_has_no_rule() -> None:
+    given = {"text": "x", "at": "2026-12-02T09:00"}
+    assert with_said_rule(given, "明天9点提醒我", NOW, SHANGHAI) == given
+    assert with_said_rule({"text": "x", "at": "25:99"}, "每天", NOW, SHANGHAI)["at"] == "25:99"

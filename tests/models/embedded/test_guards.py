@@ -172,3 +172,26 @@ def test_ids_must_come_from_somewhere() -> None:
     assert not guards.made_up_ids({"seat_id": "二楼-A12", "date": "x"}, ["约个座位", "有 二楼-A12"])
     assert not guards.made_up_ids({"content": "12345"}, [])
     assert guards.made_up_ids({"id": 7}, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "lasting"),
+    [
+        ("我喜欢安静的地方，别的都无所谓", True),
+        ("我不吃香菜", True),
+        ("我对花生过敏", True),
+        ("我叫李明", True),
+        ("我以后图书馆优先坐二楼", True),
+        ("I don't eat pork", True),
+        ("I live in Berlin", True),
+        ("我今天不吃午饭了", False),
+        ("我喜欢什么？", False),
+        ("我爱你", False),
+        ("我叫你一声", False),
+        ("今天好累啊", False),
+        ("I like you", False),
+        ("I would like a seat", False),
+    ],
+)
+def test_what_is_told_of_oneself(text: str, lasting: bool) -> None:
+    assert guards.tells_of_self(text) is lasting

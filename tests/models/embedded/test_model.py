@@ -166,6 +166,28 @@ async def test_a_claim_that_a_call_of_the_turn_made_true_stands() -> None:
     assert answer_of(events).text == "已记住"
 
 
+async def test_a_reminder_is_confirmed_with_its_time() -> None:
+    current = (
+        ChatMessage("assistant", "", calls=(Call("1", "reminder_create", '{"text": "交作业"}'),)),
+        ChatMessage("tool", "已设提醒：12月2日 周三 08:00 交作业", call_id="1"),
+    )
+    events, _ = await run("明天早上八点提醒我交作业", reply("好的，我记住了。"), current=current)
+    assert answer_of(events).text == shown(events) == "已设提醒：12月2日 周三 08:00 交作业"
+    events, _ = await run("明天早上八点提醒我交作业", reply("好的，明天早上八点提醒你。"), current=current)
+    assert answer_of(events).text == "好的，明天早上八点提醒你。"
+
+
+async def test_what_was_talked_about_is_looked_up_first() -> None:
+    events, _ = await run("我昨天跟你说了什么？", reply("没有记录。"), call("memory_recall", query="昨天"))
+    assert answer_of(events).calls[0].name == "memory_recall"
+
+
+async def test_made_up_numbers_become_a_call() -> None:
+    events, recorder = await run("明天杭州多少度？", reply("大约 15 度。"), call("weather", place="杭州"))
+    assert answer_of(events).calls[0].name == "weather"
+    assert recorder.reasons == ["made up numbers"]
+
+
 async def test_an_invented_memory_becomes_a_search() -> None:
     events, recorder = await run("我叫什么名字？", reply("你叫王小明。"), call("memory_search", query="名字"))
     assert answer_of(events).calls[0].name == "memory_search"
@@ -200,6 +222,14 @@ async def test_a_made_up_id_is_not_called_with() -> None:
 async def test_a_lasting_wish_is_written_down() -> None:
     events, _ = await run("以后回复我简短一点", reply("好的，我会尽量简短。"), call("remember", content="简短"))
     assert json.loads(answer_of(events).calls[0].arguments) == {"content": "以后回复我简短一点"}
+
+
+async def test_what_the_person_tells_of_themselves_is_written_down() -> None:
+    events, recorder = await run(
+        "我喜欢安静的地方", reply("我也喜欢。"), call("remember", content="用户喜欢安静的地方")
+    )
+    assert json.loads(answer_of(events).calls[0].arguments) == {"content": "用户喜欢安静的地方"}
+    assert recorder.reasons == ["what should be kept was not written down"]
 
 
 async def test_an_answer_that_speaks_past_the_person_may_stand_in_the_end() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime, tzinfo
+from datetime import datetime, time, tzinfo
 from typing import Any
 
-from qingtuan.dates import Mention, mentions, resolve
+from qingtuan.dates import Mention, first_time, mentions, recurrence, resolve
 
 _DAY = re.compile(r"\d{4}-\d{1,2}-\d{1,2}")
-_MOMENT = re.compile(r"(\d{4}-\d{1,2}-\d{1,2})[T ](\d{1,2}:\d{2})(?::\d{2})?(?:Z|[+-]\d{2}:?\d{2})?")
-_CLOCK = re.compile(r"\d{1,2}:\d{2}")
+_MOMENT = re.compile(r"(\d{4}-\d{1,2}-\d{1,2})[T ]((?:[01]?\d|2[0-3]):[0-5]\d)(?::\d{2})?(?:Z|[+-]\d{2}:?\d{2})?")
+_CLOCK = re.compile(r"(?:[01]?\d|2[0-3]):[0-5]\d")
 _MORNING = "09:00"
 _TIME_NAMES = frozenset({"at", "date", "day", "when", "time", "start", "end", "since", "until"})
 
@@ -64,3 +64,15 @@ def _clock(name: str, text: str, said: Sequence[Mention]) -> str:
     if len(moments) == 1 and name != "end":
         return moments[0].strftime("%H:%M")
     return text.zfill(5)
+
+
+def with_said_rule(arguments: Mapping[str, Any], words: str, now: datetime, zone: tzinfo) -> dict[str, Any]:
+    """`arguments` of a reminder with the rule that `words` name (每周三 …), and its first time; else as they are."""
+    rule = recurrence(words)
+    if rule is None:
+        return dict(arguments)
+    changed = {**arguments, "rrule": rule}
+    match = _MOMENT.fullmatch(str(arguments.get("at", "")))
+    if match and (first := first_time(rule, time.fromisoformat(match[2].zfill(5)), now, zone)):
+        changed["at"] = first.strftime("%Y-%m-%dT%H:%M")
+    return changed

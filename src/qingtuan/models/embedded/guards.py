@@ -62,6 +62,17 @@ _SENTENCE = re.compile(r"[^。！？!?\n.;；]*[。！？!?\n.;；]?")
 _QUESTION_END = re.compile(r"[？?]\s*$|吗[。\s]*$|呢[。\s]*$")
 
 
+_OF_SELF = re.compile(
+    r"我[^，。！]{0,8}(?:喜欢|爱(?!你)|偏好|讨厌|习惯|不吃|不喝|不能吃|过敏|住在|叫[^我你他她]|姓|生日|上班|工作|读书|上学|养|总是|优先)"
+    r"|\bI(?:['’]m| am)? (?:\w+ly |always |usually |never |do not |don['’]t |can['’]t )?"
+    r"(?:like|love|prefer|hate|eat|drink|live|work|study|allergic|vegetarian|vegan)\b",
+    re.IGNORECASE,
+)
+_FOR_NOW = re.compile(
+    r"今天|今晚|现在|刚才|刚刚|这次|昨天|明天|我想|我要|我爱你|\b(?:today|tonight|now|just|would|tomorrow|yesterday|you)\b",
+    re.IGNORECASE,
+)
+"""Words of a passing state or of a request: nothing to write down unasked."""
 _THIRD = re.compile(r"(?:^|[，。！？.,!?]\s*|\bthat )(用户|主人|the user\b|the owner\b)", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _LETTER = re.compile(r"\w")
@@ -106,6 +117,11 @@ _LASTING = re.compile(
 def wishes(text: str) -> bool:
     """Whether `text` asks for something to hold from now on (以后…, never …), which a promise alone does not keep."""
     return not asks(text) and bool(_LASTING.search(text))
+
+
+def tells_of_self(text: str) -> bool:
+    """Whether `text` plainly states something lasting about the one who speaks (我不吃香菜, I live in …)."""
+    return not asks(text) and bool(_OF_SELF.search(text)) and not _FOR_NOW.search(text)
 
 
 def speaks_past(reply: str, words: str) -> bool:

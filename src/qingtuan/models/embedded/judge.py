@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from qingtuan.language import Words
@@ -10,7 +12,12 @@ from qingtuan.models.embedded.prompt import Retry, Shaped
 from qingtuan.models.embedded.schema import read_answer
 from qingtuan.models.embedded.selection import FACTS, SEARCHES
 
+_DIGIT = re.compile(r"\d")
+_TIME = re.compile(
+    r"\d|[一二三四五六七八九十两半]点|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|noon)\b"
+)
 _AGAIN = Retry()
+_MUST_REMEMBER = Retry(must=("remember",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +32,14 @@ class Fault:
     """What the person is told if that does not help; None lets the answer stand."""
     retry: Retry | None = _AGAIN
     """How it is asked again; None: not at all."""
+
+
+def may_stream(shaped: Shaped) -> bool:
+    """Whether sentences of the reply can be shown while it is written: where only its end can tell, they cannot."""
+    offered = {tool.name for tool in shaped.tools}
+    if not shaped.talk or shaped.used[-1:] == ("reminder_create",) or guards.asks_about_self(shaped.words):
+        return False
+    return bool(shaped.used) or not (offered & {"memory_recall", *FACTS} or _must_remember(shaped))
 
 
 def fault_of(shaped: Shaped, raw: str, reply: str) -> Fault | None:
@@ -46,10 +61,12 @@ def fault_of(shaped: Shaped, raw: str, reply: str) -> Fault | None:
 def _fault_of_reply(shaped: Shaped, reply: str, *, whole: bool) -> Fault | None:
     if not reply.strip():
         return Fault("an empty reply", texts.EMPTY, texts.NOTHING_CAME) if whole else None
-    if guards.empty_claims(reply, shaped.used):
-        return _claimed(shaped)
+    if deeds := guards.empty_claims(reply, shaped.used):
+        return _claimed(shaped, deeds)
     if not shaped.used and (fault := _without_call(shaped, reply)):
         return fault
+    if shaped.used[-1:] == ("reminder_create",) and _leaves_time_out(reply, shaped.result):
+        return Fault("does not repeat the time", texts.SPOKE_PAST, Words(shaped.result, shaped.result), retry=None)
     if all(tool in SEARCHES for tool in shaped.used):
         if entry := guards.answering_entry(reply, shaped.words, shaped.entries):
             return Fault("passes over a memory", _about(texts.MISSED, entry), _about(texts.CITED, entry))
@@ -60,25 +77,40 @@ def _fault_of_reply(shaped: Shaped, reply: str, *, whole: bool) -> Fault | None:
     return None
 
 
-def _claimed(shaped: Shaped) -> Fault:
+def _claimed(shaped: Shaped, deeds: Collection[guards.Deed]) -> Fault:
     reason = "claims what no call did"
-    if not shaped.used or shaped.result.startswith(("{", "[")):
-        return Fault(reason, texts.CLAIMED, texts.NOT_DONE)
-    # A tool did run, and its own words say what was done.
-    return Fault(reason, texts.CLAIMED, Words(shaped.result, shaped.result), retry=None)
+    if shaped.used and not shaped.result.startswith(("{", "[")):
+        # A tool did run, and its own words say what was done.
+        return Fault(reason, texts.CLAIMED, Words(shaped.result, shaped.result), retry=None)
+    # These two are offered only when the words call for them.
+    meant = {"memory": "remember", "reminder": "reminder_create"}
+    must = tuple(meant[deed] for deed in sorted(deeds) if deed in meant)
+    return Fault(reason, texts.CLAIMED, texts.NOT_DONE, Retry(must=must))
 
 
 def _without_call(shaped: Shaped, reply: str) -> Fault | None:
     """What is wrong with a reply given without any call, where a call should have come first."""
     offered = {tool.name for tool in shaped.tools}
-    if "remember" in offered and guards.wishes(shaped.words):
-        return Fault("a lasting wish was not written down", texts.WISH_LOST, texts.NOT_DONE, Retry(must=("remember",)))
+    if _must_remember(shaped):
+        return Fault("what should be kept was not written down", texts.NOT_KEPT, texts.NOT_DONE, _MUST_REMEMBER)
+    if "memory_recall" in offered:
+        return Fault("did not look first", texts.LOOK_FIRST, None, Retry(must=("memory_recall",)))
     if guards.parrots(reply, shaped.words):
         return Fault("repeats the person", texts.PARROTED, texts.NOTHING_CAME)
     known = (shaped.words, *(message["content"] for message in shaped.messages[1:]))
     if offered & set(FACTS) and guards.made_up_numbers(reply, known):
         return Fault("made up numbers", texts.NUMBERS, texts.NOTHING_CAME, Retry(must=FACTS))
     return None
+
+
+def _must_remember(shaped: Shaped) -> bool:
+    offered = any(tool.name == "remember" for tool in shaped.tools)
+    return offered and (guards.wishes(shaped.words) or guards.tells_of_self(shaped.words))
+
+
+def _leaves_time_out(reply: str, result: str) -> bool:
+    """Whether the result of a reminder names a time in a sentence, and the reply none."""
+    return not result.startswith(("{", "[")) and bool(_DIGIT.search(result)) and not _TIME.search(reply)
 
 
 def _about(words: Words, entry: str) -> Words:

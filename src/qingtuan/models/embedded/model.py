@@ -11,7 +11,6 @@ from datetime import tzinfo
 from typing import Any, Protocol
 
 from qingtuan.clock import Clock
-from qingtuan.dates import recurrence
 from qingtuan.errors import ModelUnreachable
 from qingtuan.language import Words
 from qingtuan.models.chat import (
@@ -27,8 +26,8 @@ from qingtuan.models.chat import (
     WireRequest,
 )
 from qingtuan.models.embedded import guards
-from qingtuan.models.embedded.days import with_said_days
-from qingtuan.models.embedded.judge import fault_of
+from qingtuan.models.embedded.days import with_said_days, with_said_rule
+from qingtuan.models.embedded.judge import fault_of, may_stream
 from qingtuan.models.embedded.process import Done, EngineDied, EngineRefused
 from qingtuan.models.embedded.prompt import Shaped, corrected, shape
 from qingtuan.models.embedded.schema import Answered, ReplyReader, read_answer
@@ -174,9 +173,10 @@ class EmbeddedModel:
         required = tool.parameters.get("required", ()) if tool else ()
         # A small model fills in what it has nothing for.
         given = {name: value for name, value in (answered.arguments or {}).items() if value != "" or name in required}
-        arguments = with_said_days(given, shaped.words, self._clock.now(), self._zone)
-        if tool is not None and "rrule" in tool.parameters.get("properties", {}) and (rule := recurrence(shaped.words)):
-            arguments["rrule"] = rule
+        now, zone = self._clock.now(), self._zone
+        arguments = with_said_days(given, shaped.words, now, zone)
+        if tool is not None and "rrule" in tool.parameters.get("properties", {}):
+            arguments = with_said_rule(arguments, shaped.words, now, zone)
         if answered.tool == "remember" and guards.says_otherwise(str(arguments.get("content", "")), shaped.words):
             arguments["content"] = shaped.words
         return json.dumps(arguments, ensure_ascii=False)
@@ -191,8 +191,7 @@ class _Hearing:
 
     def begin(self) -> None:
         """Forget what came so far."""
-        # Of an answer about the person themselves only the whole can be judged.
-        self._held_back = not self.shaped.talk or guards.asks_about_self(self.shaped.words)
+        self._held_back = not may_stream(self.shaped)
         self._reader = ReplyReader()
         self.reply = ""
         self.shown = ""

@@ -43,10 +43,11 @@ INVENTED = Words(
     "You have no record of this. Invent nothing; say that you have no record.",
 )
 MISSED = Words("照这条记忆回答：{entry}", "Answer from this memory: {entry}")
-WISH_LOST = Words(
-    "（用户说的是以后都要这样，先用 remember 记下。）",
-    "The user wants this from now on: write it down with remember first.",
+NOT_KEPT = Words(
+    "（这是以后也用得上的，先用 remember 记下用户的原话。）",
+    "(This will matter later: write it down with remember first, in the user's own words.)",
 )
+LOOK_FIRST = Words("（先用 memory_recall 找。）", "(Look with memory_recall first.)")
 PARROTED = Words(
     "（不要照抄用户的话。用户说的是自己的事就用 remember 记下，否则正常回答。）",
     "Do not repeat the user. If they told something about themselves use remember, else answer.",
