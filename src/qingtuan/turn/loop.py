@@ -96,7 +96,7 @@ class Loop:
             except ModelRefused as error:
                 if not repair(self.kit, self.turn, scene.at(events), error):
                     raise
-                scene = frame(self.kit, self.turn, events[0])
+                scene = frame(self.kit, self.turn, state.begun or events[0])
 
     def _ended(self, state: Progressed, events: list[Event]) -> Outcome | None:
         """The outcome if the turn is at its end, after saying what is still to be said; None if it goes on."""
