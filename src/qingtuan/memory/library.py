@@ -104,8 +104,7 @@ class Library:
     def _found(self, sight: Sight, hits: Iterable[Hit]) -> Iterator[Known | Note]:
         """What stands behind hits now, seen once more through the filter: an index is a cache and may lag behind."""
         hits = list(hits)
-        for path in dict.fromkeys(hit.document for hit in hits):
-            self._look(path)
+        self.store.glance({hit.document for hit in hits})
         for hit in hits:
             scope = scope_of(hit.document)
             if scope is None:

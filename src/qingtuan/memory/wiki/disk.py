@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +78,17 @@ class Disk:
                 return None if folder is None else read_in(folder, name, path)
         except OSError as error:
             raise _unreadable(path, "打不开", "it cannot be opened", detail=str(error)) from error
+
+    def stamps(self, paths: Sequence[str]) -> dict[str, Stamp]:
+        """The stamps of pages of one folder. What is not there, no regular file or out of reach has none."""
+        found: dict[str, Stamp] = {}
+        with suppress(PageUnreadable, OSError), self._folder_of(paths[0]) as (folder, _):
+            for path in paths if folder is not None else ():
+                with suppress(OSError):
+                    status = os.stat(path.rpartition("/")[2], dir_fd=folder, follow_symlinks=False)
+                    if stat.S_ISREG(status.st_mode):
+                        found[path] = Stamp.of(status)
+        return found
 
     def place(self, path: str, data: bytes | None, expected: str | None) -> None:
         """Make the page `data` (None: delete it) if its hash still is `expected` (None: there is none).

@@ -15,6 +15,7 @@ a part of the log.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -115,6 +116,14 @@ class Ledger:
     def known(self, path: str) -> str | None:
         """The hash that the page should have, or None if there should be none."""
         return _known(self._database, path)
+
+    def known_of(self, paths: Collection[str]) -> dict[str, str]:
+        """The hash that each of these pages should have; those that should not be are left out."""
+        rows = self._database.rows(
+            f"SELECT path, hash FROM wiki_pages WHERE path IN ({','.join('?' * len(paths))})",  # noqa: S608
+            list(paths),
+        )
+        return {row["path"]: row["hash"] for row in rows}
 
     def all_known(self) -> dict[str, str]:
         """The hash that each page should have."""

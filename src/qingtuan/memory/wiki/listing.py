@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,6 +107,25 @@ class Listing:
         snapshot, stamp = found
         self._seen.setdefault(_group(path), {})[path] = self._see(stamp, snapshot.hash)
         return snapshot
+
+    def glance(self, paths: Iterable[str]) -> dict[str, str | None]:
+        """The hashes of pages as they are now, None for one that is gone; what cannot be read has none. Only those
+        are read whose size or times have changed since they were last looked at."""
+        folders: dict[str, list[str]] = {}
+        for path in paths:
+            folders.setdefault(path.rpartition("/")[0], []).append(path)
+        found: dict[str, str | None] = {}
+        for inside in folders.values():
+            stamps = self._disk.stamps(inside)
+            for path in inside:
+                seen = self._seen.get(_group(path), {}).get(path)
+                if seen is not None and seen.settled and stamps.get(path) == seen.stamp:
+                    found[path] = seen.hash
+                else:
+                    with suppress(PageUnreadable):
+                        snapshot = self.look(path)
+                        found[path] = snapshot.hash if snapshot else None
+        return found
 
     def scan(self, *, clear: bool = False) -> None:
         """Look at the whole wiki; with `clear`, remove what a crash left behind.

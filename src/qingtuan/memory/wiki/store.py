@@ -162,6 +162,12 @@ class WikiStore:
             self._suspects.add(path)
         return snapshot
 
+    def glance(self, paths: Iterable[str]) -> None:
+        """Let what is known of many pages be what is on the disk now, reading only those that have changed."""
+        found = self._listing.glance(path for path in paths if scope_of(path) is not None)
+        known = self.ledger.known_of(found)
+        self._suspects |= {path for path, digest in found.items() if digest != known.get(path)}
+
     def problems(self) -> list[Problem]:
         """What is left alone, and why, as last looked at."""
         return self._listing.problems()
