@@ -99,7 +99,7 @@ def remembering(home: Home, settings: Settings, log: Log, people: People, ids: I
         memory=memory,
         notes=Notes(library, log, ids, clock),
         recall=Recall(library, log, clock, budget, _listener(customs)),
-        undoing=Undoing(library, log),
+        undoing=Undoing(memory.writer),
         summaries=Summaries(log, rules, customs),
         learning=Learning(extraction, memory),
         recollection=Recollection(log, people, indexes.open("episodes"), clock),

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from qingtuan.errors import NotThere
 from qingtuan.events.kinds import Kind
-from qingtuan.events.log import Log
 from qingtuan.language import Words
 from qingtuan.memory.acts import By
-from qingtuan.memory.library import Library
 from qingtuan.memory.wiki.undo import Undo
+from qingtuan.memory.writing import Writer
 
 
 class Undoing:
     """Finds a person's last write and takes it back."""
 
-    def __init__(self, library: Library, log: Log) -> None:
-        self._store = library.store
-        self._undo = Undo(library.store)
-        self._library = library
-        self._log = log
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._library = writer.library
+        self._undo = Undo(writer.library.store)
 
     async def last(self, by: By) -> str:
         """Take back the person's last write that was not taken back yet; what it was.
@@ -28,7 +26,8 @@ class Undoing:
             CannotUndo: the same lines were changed since.
             PageUnreadable, StorageFailed: as a write.
         """
-        row = self._log.database.row(
+        store = self._library.store
+        row = self._writer.log.database.row(
             "SELECT e.id FROM events AS e JOIN wiki_writes AS w ON w.event = e.id"
             " WHERE e.kind = ? AND e.person = ? AND w.undone IS NULL AND w.state IN ('open', 'committed')"
             " AND json_extract(e.payload, '$.undoes') IS NULL ORDER BY e.seq DESC LIMIT 1",
@@ -36,7 +35,11 @@ class Undoing:
         )
         if row is None:
             raise NotThere(Words("没有可以撤销的写入。", "There is nothing to take back."))
-        message = self._store.message_of(row["id"])
-        written = await self._undo.undo(row["id"], by.place, cause=by.cause)
-        self._library.follow(written.paths if written else ())
-        return message
+        write = str(row["id"])
+        paths = sorted({change.path for change in store.ledger.of(write)})
+        self._library.follow(paths)
+        before = dict(self._writer.numbered(paths))
+        await self._undo.undo(write, by.place, cause=by.cause)
+        self._library.follow(paths)
+        self._writer.tell(before, dict(self._writer.numbered(paths)), by)
+        return store.message_of(write)
