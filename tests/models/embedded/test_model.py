@@ -147,7 +147,7 @@ async def test_a_claim_without_a_call_is_never_shown_and_asked_again() -> None:
 
 
 async def test_a_second_empty_claim_ends_in_an_honest_sentence() -> None:
-    events, recorder = await run("我不吃香菜", reply("你好。记住了。"), reply("已经记住了。"))
+    events, recorder = await run("讲讲北京", reply("你好。记住了。"), reply("已经记住了。"))
     assert "没有做成" in answer_of(events).text
     assert shown(events) == answer_of(events).text
     assert any(isinstance(event, TakenBack) for event in events)
@@ -164,6 +164,17 @@ async def test_a_claim_that_a_call_of_the_turn_made_true_stands() -> None:
     assert recorder.reasons == []
     events, _ = await run("我不吃香菜", reply("记住了，我会提醒你。"), current=current)
     assert answer_of(events).text == "已记住"
+
+
+async def test_a_call_that_was_not_carried_out_backs_no_claim() -> None:
+    current = (
+        ChatMessage("assistant", "", calls=(Call("1", "seats__reserve_seat", '{"seat_id": "A12"}'),)),
+        ChatMessage("tool", "还没有执行：系统正在问对方，等确认。", call_id="1"),
+    )
+    events, _ = await run("帮我约 A12", reply("已经为你预约了 A12。"), current=current)
+    assert answer_of(events).text == "这件事还没有办成。"
+    events, recorder = await run("帮我约 A12", reply("要约 A12，等你确认。"), current=current)
+    assert recorder.reasons == []
 
 
 async def test_a_reminder_is_confirmed_with_its_time() -> None:

@@ -61,7 +61,7 @@ def fault_of(shaped: Shaped, raw: str, reply: str) -> Fault | None:
 def _fault_of_reply(shaped: Shaped, reply: str, *, whole: bool) -> Fault | None:
     if not reply.strip():
         return Fault("an empty reply", texts.EMPTY, texts.NOTHING_CAME) if whole else None
-    if deeds := guards.empty_claims(reply, shaped.used):
+    if deeds := guards.empty_claims(reply, shaped.done):
         return _claimed(shaped, deeds)
     if not shaped.used and (fault := _without_call(shaped, reply)):
         return fault
@@ -79,9 +79,10 @@ def _fault_of_reply(shaped: Shaped, reply: str, *, whole: bool) -> Fault | None:
 
 def _claimed(shaped: Shaped, deeds: Collection[guards.Deed]) -> Fault:
     reason = "claims what no call did"
-    if shaped.used and not shaped.result.startswith(("{", "[")):
-        # A tool did run, and its own words say what was done.
-        return Fault(reason, texts.CLAIMED, Words(shaped.result, shaped.result), retry=None)
+    if shaped.used:
+        # What a tool that ran says itself is the truth; if it is not for the person, only that nothing is done yet.
+        told = Words(shaped.result, shaped.result) if shaped.done and _for_person(shaped.result) else texts.NOT_YET
+        return Fault(reason, texts.CLAIMED, told, retry=None)
     # These two are offered only when the words call for them.
     meant = {"memory": "remember", "reminder": "reminder_create"}
     must = tuple(meant[deed] for deed in sorted(deeds) if deed in meant)
@@ -110,7 +111,12 @@ def _must_remember(shaped: Shaped) -> bool:
 
 def _leaves_time_out(reply: str, result: str) -> bool:
     """Whether the result of a reminder names a time in a sentence, and the reply none."""
-    return not result.startswith(("{", "[")) and bool(_DIGIT.search(result)) and not _TIME.search(reply)
+    return _for_person(result) and bool(_DIGIT.search(result)) and not _TIME.search(reply)
+
+
+def _for_person(result: str) -> bool:
+    """Whether a tool's result is a sentence, and not data or labelled material."""
+    return not result.startswith(("{", "["))
 
 
 def _about(words: Words, entry: str) -> Words:

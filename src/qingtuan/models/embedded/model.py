@@ -209,7 +209,7 @@ class _Hearing:
         if self._held_back or not ends:
             return ""
         whole = self.reply[len(self.shown) : ends[-1]]
-        if guards.empty_claims(whole, self.shaped.used):
+        if guards.empty_claims(whole, self.shaped.done):
             self._held_back = True
             return ""
         self.shown += whole

@@ -32,6 +32,13 @@ _STEP = 4
 """The window of history moves by so many messages at once, so that its beginning stays the same for a while."""
 _REPLY_TOKENS = 400
 
+_UNDONE = re.compile(
+    r"没有?执行|没办成|没做成|失败|出错|没有结果|结果未知|不知道做成|不能做|用不了|参数不|已经过去|等确认"
+    r"|not run|not carried out|failed|broke|no result|unknown|cannot|refused|is needed|must be|in the past",
+    re.IGNORECASE,
+)
+_BEGINNING = 120
+"""Characters of a result in which it says whether it was done."""
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _LATIN = re.compile(r"[A-Za-z]{2,}")
 _CARD = ("[角色卡", "[Persona card")
@@ -54,6 +61,8 @@ class Shaped:
     """The tools that may be called."""
     used: tuple[str, ...] = ()
     """The tools that ran in this turn."""
+    done: tuple[str, ...] = ()
+    """Those of them that did what they were called for."""
     entries: tuple[str, ...] = ()
     """The memories in the prompt."""
     heard: tuple[str, ...] = ()
@@ -152,9 +161,19 @@ def _talk(request: Request, current: Sequence[ChatMessage], limit: int) -> Shape
         words=words,
         tools=tools,
         used=used,
+        done=_done(current),
         entries=entries,
         heard=tuple(results),
         result=next((message.text for message in reversed(current) if message.role == "tool"), ""),
+    )
+
+
+def _done(current: Sequence[ChatMessage]) -> tuple[str, ...]:
+    """The tools that ran and did not come back with a refusal, an error or a question."""
+    results = {message.call_id: message.text for message in current if message.role == "tool"}
+    calls = [call for message in current for call in message.calls]
+    return tuple(
+        call.name for call in calls if call.id in results and not _UNDONE.search(results[call.id][:_BEGINNING])
     )
 
 

@@ -62,6 +62,7 @@ EMPTY = Words("回答不能是空的。", "The reply must not be empty.")
 NOT_DONE = Words(
     "这件事我还没有做成，请换个说法再告诉我一次。", "I have not done that yet. Please tell me again in other words."
 )
+NOT_YET = Words("这件事还没有办成。", "That is not done yet.")
 NO_RECORD = Words("这件事我没有记录。", "I have no record of that.")
 CITED = Words("记录里写的是：{entry}", "My note says: {entry}")
 NOTHING_CAME = Words("这句话我没答上来，请换个说法。", "I could not answer that. Please put it another way.")
