@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from qingtuan.app import App
 from qingtuan.channels.cli.client import SocketLink
-from qingtuan.channels.cli.link import Link, LocalLink
-from qingtuan.channels.cli.server import Server
-from qingtuan.cli.jobs import jobs_of
+from qingtuan.channels.cli.link import Link
 from qingtuan.cli.shell import Shell
 from qingtuan.errors import StorageFailed
 from qingtuan.home import HomeLock
+
+if TYPE_CHECKING:
+    from qingtuan.app import App
 
 _WAIT_SECONDS = 10.0
 """How long a folder that somebody holds without a socket is waited for (contracts.md, Data folder)."""
@@ -52,6 +53,18 @@ async def entered(
         yield Door(remote, None)
         return
     await first()
+    async with _opened(shell, command, serve=serve) as door:
+        yield door
+
+
+@asynccontextmanager
+async def _opened(shell: Shell, command: str, *, serve: bool) -> AsyncIterator[Door]:
+    # A command that speaks through another process does without all of this.
+    from qingtuan.app import App
+    from qingtuan.channels.cli.link import LocalLink
+    from qingtuan.channels.cli.server import Server
+    from qingtuan.cli.jobs import jobs_of
+
     app = await App.open(shell.home, shell.settings, clock=shell.clock, command=command, watch=serve)
     try:
         link = LocalLink(app, jobs_of(app))

@@ -6,7 +6,6 @@ import asyncio
 import os
 from pathlib import Path
 
-from qingtuan.app.models import weights_in_use
 from qingtuan.cli.asking import agreed
 from qingtuan.cli.bars import bar
 from qingtuan.cli.shell import Shell, is_terminal
@@ -54,9 +53,13 @@ async def have_model(shell: Shell, *, needed: bool = True) -> None:
 
     A download that fails is said, and is no reason not to go on: all but free talk works.
     """
-    weights = wanted_weights(shell.settings)
-    if not needed or weights is None or not uses_embedded(shell.settings):
+    if not needed or not uses_embedded(shell.settings):
         return
+    weights = wanted_weights(shell.settings)
+    if weights is None:
+        return
+    from qingtuan.app.models import weights_in_use  # with all of the instance behind it
+
     if weights_in_use(shell.settings) is not None:
         return
     size = f"{weights.size / 1e9:.1f}"
