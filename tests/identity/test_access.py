@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from qingtuan.identity.access import (
+    COMMANDS_A_MINUTE,
     GUEST_LIMITS,
     MEMBER_LIMITS,
     REFUSAL_INTERVAL,
@@ -138,11 +139,18 @@ def test_the_sentence_names_the_limit() -> None:
 
 def test_what_asks_no_model_gets_through_every_limit_and_no_wall() -> None:
     spent = Counters(last_turn=1, queued=9, turns_today=10**6, tokens_today=10**9, tokens_of_all_today=10**9)
-    command = arrival(Role.MEMBER, own_chars=10**6, asks_model=False)
-    assert admit(command, OPEN, spent) == Admitted()
-    assert reason(admit(arrival(Role.MEMBER, own_chars=10**6), OPEN, spent)) is Reason.TOO_LONG
+    assert admit(arrival(Role.MEMBER, asks_model=False), OPEN, spent) == Admitted()
+    assert reason(admit(arrival(Role.MEMBER), OPEN, spent)) is Reason.TURNS_SPENT
+    assert reason(admit(arrival(Role.MEMBER, own_chars=10**6, asks_model=False), OPEN, spent)) is Reason.TOO_LONG
     assert reason(admit(arrival(Role.GUEST, asks_model=False), OPEN, spent)) is Reason.STRANGER
     assert reason(admit(arrival(Role.GUEST, GROUP, asks_model=False), AccessRules(), spent)) is Reason.GROUP_CLOSED
+
+
+def test_commands_have_a_pace_of_their_own() -> None:
+    counters = Counters(commands_lately=COMMANDS_A_MINUTE)
+    assert reason(admit(arrival(Role.MEMBER, asks_model=False), OPEN, counters)) is Reason.QUEUE_FULL
+    assert admit(arrival(Role.OWNER, asks_model=False), OPEN, counters) == Admitted()
+    assert admit(arrival(Role.MEMBER), OPEN, counters) == Admitted()
 
 
 def test_a_turn_that_is_still_held_back_makes_the_next_one_wait_longer() -> None:

@@ -245,6 +245,20 @@ async def test_an_unknown_command_gets_a_hint(world: World) -> None:
     assert "/xyzzy" in texts(await world.say("/xyzzy"))[0]
 
 
+async def test_in_a_group_a_command_that_we_have_needs_no_mention(world: World) -> None:
+    assert (await world.receive("/help", GUEST, GROUP, addressed=False)).kind == "command"
+    # One that we do not have was meant for another bot.
+    assert (await world.receive("/start", GUEST, GROUP, addressed=False)).kind == "ignored"
+
+
+async def test_a_flood_of_commands_is_answered_so_far_and_no_further(world: World) -> None:
+    kinds = [(await world.desk.receive(world.inbound("/help", GUEST, GROUP))).kind for _ in range(25)]
+    assert kinds == ["command"] * 20 + ["ignored"] * 5
+    assert len(world.sent()) == 21
+    world.clock.advance(timedelta(minutes=1))
+    assert (await world.receive("/help", GUEST, GROUP)).kind == "command"
+
+
 @pytest.mark.parametrize("text", ["/ foo", "/etc/hosts", "/", "//", "1/2", "看看 /help 是什么"])
 async def test_what_merely_looks_like_a_command_is_a_message(world: World, text: str) -> None:
     assert (await world.receive(text)).kind == "turn"

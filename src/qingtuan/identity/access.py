@@ -18,6 +18,8 @@ from qingtuan.messages import Space
 
 REFUSAL_INTERVAL = 60.0
 """Seconds between two sentences of refusal to the same person."""
+COMMANDS_A_MINUTE = 20
+"""Commands and answers of one person. Nobody types more, and each has a reply that a platform may count against us."""
 
 
 class Reason(StrEnum):
@@ -110,8 +112,8 @@ class Arrival:
     temporary: bool = False
     signed: bool = True
     asks_model: bool = True
-    """False for a command and for an answer to a question: they cost nothing, and must get through when nothing else
-    does. No limit of length, number or pace holds for them."""
+    """False for a command and for an answer to a question: they cost next to nothing, and must get through when
+    nothing else does. They have a pace of their own, and no other limit but that of length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,8 @@ class Counters:
     tokens_today: int = 0
     tokens_of_all_today: int = 0
     """Of everybody but the owner."""
+    commands_lately: int = 0
+    """Commands and answers within the last minute."""
     trial_used: int = 0
 
 
@@ -162,7 +166,7 @@ def admit(arrival: Arrival, rules: AccessRules, counters: Counters) -> Admitted 
         return Admitted()
     limits = rules.limits.get(arrival.role)
     reason = _stranger_reason(arrival, rules, counters)
-    reason = reason or (_limit_reason(arrival, rules, limits, counters) if arrival.asks_model else None)
+    reason = reason or _limit_reason(arrival, rules, limits, counters)
     if reason or limits is None:
         return _refused(reason or Reason.STRANGER, arrival, limits, counters)
     if not arrival.asks_model:
@@ -192,6 +196,8 @@ def _limit_reason(arrival: Arrival, rules: AccessRules, limits: Limits | None, c
     longest = limits.group_chars if arrival.space.is_group else limits.private_chars
     if longest is not None and arrival.own_chars > longest:
         return Reason.TOO_LONG
+    if not arrival.asks_model:
+        return Reason.QUEUE_FULL if counters.commands_lately >= COMMANDS_A_MINUTE else None
     if counters.turns_today >= limits.turns_a_day:
         return Reason.TURNS_SPENT
     if counters.tokens_today >= limits.tokens_a_day:

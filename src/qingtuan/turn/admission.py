@@ -15,6 +15,9 @@ from qingtuan.identity.accounts import OWNER
 from qingtuan.identity.scopes import Role
 from qingtuan.ids import first_event_id
 
+_MINUTE = 60.0
+_COUNTED = (Kind.TURN_STARTED, Kind.MESSAGE_IGNORED, Kind.COMMAND_RUN)
+
 
 class Gate:
     """Decides on each message with the counters as they are at that moment."""
@@ -46,6 +49,7 @@ class Gate:
         return Counters(
             last_turn=self._last_turn(arrival, lately),
             last_refusal=lately.refusal,
+            commands_lately=lately.commands,
             queued=self._queued(person),
             turns_today=self._today.turns[person],
             tokens_today=self._today.tokens[person],
@@ -71,18 +75,21 @@ class Gate:
         longest = timedelta(seconds=max((REFUSAL_INTERVAL, *cooldowns)))
         rows = self._log.database.rows(
             "SELECT kind, time, space, json_extract(payload, '$.told') AS told FROM events"
-            " WHERE person = ? AND seq >= ? AND +kind IN (?, ?) ORDER BY seq",
-            (person, _first_since(self._log, self._clock.now() - longest), Kind.TURN_STARTED, Kind.MESSAGE_IGNORED),
+            " WHERE person = ? AND seq >= ? AND +kind IN (?, ?, ?) ORDER BY seq",
+            (person, _first_since(self._log, self._clock.now() - longest), *_COUNTED),
         )
         turns: dict[str, float] = {}
         refusal: float | None = None
+        commands = 0
         for row in rows:
             ago = max(0.0, self._clock.now().timestamp() - row["time"] / 1000)
             if row["kind"] == Kind.TURN_STARTED:
                 turns[row["space"].partition(":")[0]] = ago
+            elif row["kind"] == Kind.COMMAND_RUN:
+                commands += ago < _MINUTE
             elif row["told"]:
                 refusal = ago
-        return _Lately(turns, refusal)
+        return _Lately(turns, refusal, commands)
 
     def _queued(self, person: str) -> int:
         row = self._log.database.row(
@@ -109,6 +116,8 @@ class _Lately:
     """By kind of space."""
     refusal: float | None
     """A sentence of refusal to them."""
+    commands: int
+    """How many commands of theirs were carried out within the last minute."""
 
 
 class Today:

@@ -105,8 +105,8 @@ class Desk:
 
     def _admit(self, inbound: Inbound, person: Person | None, meant: Meant) -> Admitted | Refused:
         role = self._kit.people.role(person) if person else Role.GUEST
-        # Who answers a question in so many words means us, whether a mention stands there or not.
-        addressed = inbound.addressed or isinstance(meant, Answer)
+        # Who answers a question, or gives a command that we have, means us, whether a mention stands there or not.
+        addressed = inbound.addressed or isinstance(meant, (Answer, tuple))
         admitted = self._admission(
             Arrival(person, role, inbound.space, len(inbound.text), addressed, asks_model=meant is None)
         )
