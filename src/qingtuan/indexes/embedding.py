@@ -161,6 +161,8 @@ class Embeddings:
 
     def passages(self, texts: Sequence[str]) -> Vectors | None:
         """A row for each text; zeros for a blank one, which the models would take for a text like any other."""
+        if self._embedder is None:
+            return None
         import numpy as np
 
         cut = [text.strip()[:_LONGEST] for text in texts]

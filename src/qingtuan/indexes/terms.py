@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 _CJK = (
     "\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
@@ -67,7 +68,7 @@ def query_terms(text: str) -> list[str]:
 
 def content_length(terms: Iterable[str]) -> int:
     """How many of `terms` tell something: the length of a text for ranking, 1 or more."""
-    return max(1, sum(1 for term in terms if not _is_single(term) and not _is_function_word(term)))
+    return max(1, sum(map(_tells, terms)))
 
 
 def cjk_share(terms: Iterable[str]) -> float:
@@ -144,8 +145,10 @@ def _spellings(word: str) -> list[str]:
     return [word, *(half for half in halves.groups() if half)] if halves else [word]
 
 
-def _is_single(term: str) -> bool:
-    return len(term) == 1 and is_cjk(term)
+# The same few thousand terms come again and again, and all terms of all texts pass here in a rebuild.
+@lru_cache(maxsize=1 << 14)
+def _tells(term: str) -> bool:
+    return not (len(term) == 1 and is_cjk(term)) and not _is_function_word(term)
 
 
 def _is_function_word(term: str) -> bool:
