@@ -27,7 +27,8 @@ from qingtuan.settings.source import Place, Raw, Source
 
 SETTINGS_FILE = "qingtuan.toml"
 DOTENV_FILE = ".env"
-_RESERVED = frozenset({"QINGTUAN_HOME"})
+_RESERVED = frozenset({"QINGTUAN_HOME", "QINGTUAN_MODELS"})
+"""Variables that are no settings: where the data lies, and where the weights of the embedded model do."""
 
 
 def load(home: Path, environ: Mapping[str, str] | None = None) -> Settings:
