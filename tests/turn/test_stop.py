@@ -72,7 +72,8 @@ async def test_stop_in_a_tool_closes_its_calls(open_world: Opener) -> None:
     world.model.script = in_order(calls(("book", {}), ("look", {})), says("好。"))
     await world.receive("约座位")
     await door.reach()
-    await world.say("/停")
+    sent = await world.say("/停")
+    assert sorted(one.text for one in sent) == ["不知道做成没有：book。", "已停下。"]
     assert world.outcomes() == ["stopped"]
     finished = {event.payload["name"]: event.payload for event in world.events(Kind.TOOL_FINISHED)}
     assert finished["book"]["status"] == "unknown"

@@ -19,7 +19,7 @@ from qingtuan.tools.run import refusal
 from qingtuan.turn import calls
 from qingtuan.turn.calls import Calls
 from qingtuan.turn.kit import Kit
-from qingtuan.turn.loop import Loop
+from qingtuan.turn.loop import Loop, done_so_far
 from qingtuan.turn.progress import MessageOut, Outcome, TurnEnded
 from qingtuan.turn.queue import Job, SessionQueues, take_back_cancel
 from qingtuan.turn.turn import Turn, progressed, read_back
@@ -141,11 +141,13 @@ class Work:
         """Write down how a turn ended. One that did not come to its own end gets one for each of its calls, too:
         nothing of it may run later."""
         log = self.kit.record.log
-        with log.transaction():
+        with self.saying() as say, log.transaction():
             if outcome not in ("replied", "waiting"):
                 if progressed(log.of_turn(turn.id)).begun is None:
                     log.append(Kind.TURN_STARTED, turn.place, turn.started_payload(), cause=turn.cause)
                 Calls(self.kit, turn).close(calls.STOPPED if outcome == "stopped" else calls.BROKE)
+            if outcome == "stopped" and (done := self._done(turn)):
+                say(_by_code(turn, done), turn.place, turn.cause)
             log.append(Kind.TURN_FINISHED, turn.place, {"outcome": outcome}, cause=turn.cause)
 
     async def _commit(self, turn: Turn) -> None:
@@ -168,11 +170,18 @@ class Work:
     def _broke(self, turn: Turn, sentence: str, detail: str) -> Outcome:
         self._failure(turn, detail)
         with self.saying() as say:
-            say(Draft(turn.channel, sentence, origin=Origin.SYSTEM, by_code=True), turn.place, turn.cause)
+            say(_by_code(turn, "\n".join(filter(None, (sentence, self._done(turn))))), turn.place, turn.cause)
         return "failed"
+
+    def _done(self, turn: Turn) -> str:
+        return done_so_far(self.kit.record.log.of_turn(turn.id), self.kit.language(turn))
 
     def _failure(self, turn: Turn, detail: str) -> None:
         self.kit.record.log.append(Kind.TURN_FAILED, turn.place, {"detail": detail}, cause=turn.cause)
+
+
+def _by_code(turn: Turn, text: str) -> Draft:
+    return Draft(turn.channel, text, origin=Origin.SYSTEM, by_code=True)
 
 
 BROKE = Words(
