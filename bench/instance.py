@@ -92,7 +92,9 @@ def _compact(value: object) -> bytes:
 def scripted_model(*, seconds: float = 0.0) -> Iterator[Model]:
     """A model that answers every message of a person in one sentence after `seconds`, and can summarise."""
     rules = [
-        {"tools": False, "user": "[小青团]", "text": SUMMARY},  # summaries alone read what was replied
+        # Only what becomes a summary holds replies, or summaries that become one.
+        {"tools": False, "user": "[小青团]", "text": SUMMARY},
+        {"tools": False, "user": "[摘要]", "text": SUMMARY},
         {"tools": False, "text": "[]"},
         {"text": REPLY, "delay": seconds},
     ]
