@@ -166,14 +166,20 @@ def _error(status: Status, trail: Trail, events: Sequence[Event], language: Lang
             return _WHY[Reason(trail.ignored.payload["reason"])].say(language)
         case "unreachable":
             reasons = [event.payload["reason"] for event in events if event.kind is Kind.MODEL_FAILED]
-            words = _NO_MODEL.say(language)
-            return f"{words} ({reasons[-1]})" if reasons else words
+            if reasons and reasons[-1]:
+                return f"{_NO_MODEL.say(language)} ({reasons[-1]})"
+            return _told(trail) or _NO_MODEL.say(language)
         case "stopped":
             return _STOPPED.say(language)
         case _:
             details = [event.payload["detail"] for event in events if event.kind is Kind.TURN_FAILED]
-            told = trail.sent[-1].payload["text"] if trail.sent else _FAILED.say(language)
+            told = _told(trail) or _FAILED.say(language)
             return f"{told} ({details[-1]})" if details else told
+
+
+def _told(trail: Trail) -> str:
+    """The last thing that was said; empty if nothing was."""
+    return trail.sent[-1].payload["text"] if trail.sent else ""
 
 
 _NO_MODEL = Words("模型没有回答。", "No model answered.")
