@@ -42,6 +42,7 @@ from qingtuan.turn.afterwards import Afterwards, Chores
 from qingtuan.turn.asking import Aside
 from qingtuan.turn.commands.conversation import conversation_commands
 from qingtuan.turn.commands.memory import memory_commands
+from qingtuan.turn.commands.owner import owner_commands
 from qingtuan.turn.commands.registry import Commands
 from qingtuan.turn.desk import Desk
 from qingtuan.turn.kit import Kit, Record, Texts
@@ -278,6 +279,7 @@ def _commands(
     every = [
         *memory_commands(parts.memory, parts.recall, parts.undoing, kit.people, settings.zone),
         *conversation_commands(kit.record.sessions, queues, afterwards.left, lambda: commands[0]),
+        *owner_commands(kit, queues),
     ]
     commands.append(Commands(every))
     return commands[0]

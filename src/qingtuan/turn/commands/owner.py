@@ -1,0 +1,155 @@
+"""Commands that show how the assistant works: trace, cost, status, context, tools, model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+
+from qingtuan.clock import day_of
+from qingtuan.errors import NotThere
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event
+from qingtuan.identity.scopes import Role
+from qingtuan.language import Language, Words
+from qingtuan.models.routing import Route
+from qingtuan.models.usage import Price, Spent, Use, spent, spent_by
+from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
+from qingtuan.turn.costs import uses_since
+from qingtuan.turn.kit import Kit
+from qingtuan.turn.queue import SessionQueues
+from qingtuan.turn.trace import timeline, trace
+
+_DAYS = 30
+
+
+def owner_commands(kit: Kit, queues: SessionQueues) -> list[Command]:
+    """The commands over one instance."""
+    shows = _Shows(kit, queues)
+    return [
+        Command(("状态", "status"), Words("现在怎么样", "how things are"), shows.status, answers_in_private=True),
+        Command(
+            ("上下文", "context"),
+            Words("上一个请求里有哪些层", "the layers of the last request and their sizes"),
+            shows.context,
+            answers_in_private=True,
+        ),
+        Command(("工具", "tools"), Words("能用的工具", "tools at hand"), shows.tools, answers_in_private=True),
+        Command(("模型", "model"), Words("在用的模型", "the models in use"), shows.model, owner_only=True),
+        Command(("花费", "cost"), Words("用了多少", "what was used"), shows.cost, answers_in_private=True),
+        Command(
+            ("经过", "trace"),
+            Words("一轮从头到尾", "one turn from message to reply"),
+            shows.trace,
+            owner_only=True,
+            answers_in_private=True,
+            usage="[last|TURN]",
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shows:
+    kit: Kit
+    queues: SessionQueues
+
+    async def status(self, invocation: Invocation) -> CommandReply:
+        session, language = invocation.session, invocation.language
+        waiting = [asked for asked in self.kit.book.open() if asked.asker == invocation.reader.person]
+        lines = [
+            _SESSION.say(language).format(name=session.name or session.id),
+            _BUSY.say(language).format(count=self.queues.length(session.id))
+            if self.queues.busy(session.id)
+            else _IDLE.say(language),
+            *(_WAITING.say(language).format(summary=asked.summary) for asked in waiting),
+        ]
+        if invocation.reader.role is Role.OWNER:
+            lines.append(_ANSWERS.say(language).format(model=self.kit.models.choose("reason").model))
+        return CommandReply("\n".join(lines))
+
+    async def context(self, invocation: Invocation) -> CommandReply:
+        requests = self.kit.record.log.of_session(invocation.session.id, kinds=[Kind.MODEL_REQUESTED])
+        layered = [event for event in requests if event.payload.get("layers")]
+        if not layered:
+            raise NotThere(_NO_REQUEST)
+        return CommandReply(self._layers(layered[-1], invocation.language))
+
+    def _layers(self, request: Event, language: Language) -> str:
+        layers = request.payload["layers"]
+        lines = [f"{layer['number']} {layer['name']}：{layer['chars']}" for layer in layers]
+        wire = self.kit.record.requests.load(request)
+        rest = len(wire.messages) - len(layers)
+        sizes = _SIZES.say(language).format(messages=rest, bytes=len(wire.body()))
+        return "\n".join((_CONTEXT.say(language), *lines, sizes))
+
+    async def tools(self, invocation: Invocation) -> CommandReply:
+        tools = self.kit.registry.allowed(invocation.reader)
+        lines = [f"{tool.name} [{tool.risk}]  {tool.description.splitlines()[0]}" for tool in tools]
+        return CommandReply("\n".join(lines) or _NO_TOOLS.say(invocation.language))
+
+    async def model(self, invocation: Invocation) -> CommandReply:
+        chosen = {route: self.kit.models.choose(route).model for route in _ROUTES}
+        return CommandReply(
+            "\n".join(f"{words.say(invocation.language)}：{chosen[route]}" for route, words in _ROUTES.items())
+        )
+
+    async def cost(self, invocation: Invocation) -> CommandReply:
+        """The owner sees everybody's use, anybody else their own."""
+        kit, language, zone = self.kit, invocation.language, self.kit.texts.zone
+        today = day_of(kit.record.clock.now(), zone)
+        every = uses_since(kit.record.log, today - timedelta(days=_DAYS - 1), zone)
+        owner = invocation.reader.role is Role.OWNER
+        uses = [use for use in every if owner or use.person == invocation.reader.person]
+        now = [use for use in uses if use.day == today]
+        lines = [
+            f"{_TODAY.say(language)}{self._sum(now, language)}",
+            f"{_MONTH.say(language)}{self._sum(uses, language)}",
+        ]
+        if owner:
+            people = spent_by(lambda use: use.person or "", uses, self._price)
+            lines += [
+                f"  {person or _NOBODY.say(language)}：{_said(found, language)}" for person, found in people.items()
+            ]
+        return CommandReply("\n".join(lines))
+
+    async def trace(self, invocation: Invocation) -> CommandReply:
+        found = trace(self.kit.record.log, invocation.argument or "last")
+        return CommandReply(timeline(found, invocation.language, self.kit.texts.zone))
+
+    def _sum(self, uses: Iterable[Use], language: Language) -> str:
+        return _said(spent(uses, self._price), language)
+
+    def _price(self, model: str) -> Price | None:
+        return self.kit.models.profile(model).price
+
+
+def _said(found: Spent, language: Language) -> str:
+    money = " + ".join(f"{amount.quantize(_CENT)} {currency}" for currency, amount in found.cost.items())
+    words = _USED.say(language).format(turns=found.turns, tokens=found.tokens)
+    return f"{words}{_COSTS.say(language).format(money=money)}" if money else words
+
+
+_CENT = Decimal("0.0001")
+_ROUTES: Mapping[Route, Words] = {
+    "reason": Words("平时", "ordinary turns"),
+    "flash": Words("寒暄、提取、摘要", "greetings, extraction, summaries"),
+    "code": Words("代码", "code"),
+    "vision": Words("看图", "pictures"),
+}
+_SESSION = Words("对话：{name}", "Session: {name}")
+_BUSY = Words("在做事，后面排着 {count} 条。", "At work; {count} more wait.")
+_IDLE = Words("闲着。", "Idle.")
+_WAITING = Words("等你回答：{summary}", "Waiting for your answer: {summary}")
+_ANSWERS = Words("模型：{model}", "Model: {model}")
+_NO_REQUEST = Words("这个对话还没问过模型。", "No model was asked in this session yet.")
+_CONTEXT = Words("上一个请求的各层和字数：", "Layers of the last request, and their characters:")
+_SIZES = Words(
+    "8、9 对话：{messages} 条；整个请求 {bytes} 字节", "8, 9 the talk: {messages} messages; {bytes} bytes in all"
+)
+_NO_TOOLS = Words("没有可用的工具。", "There are no tools.")
+_TODAY = Words("今天：", "Today: ")
+_MONTH = Words("近 30 天：", "30 days: ")
+_NOBODY = Words("后台", "in the background")
+_USED = Words("{turns} 轮，{tokens} 词元", "{turns} turns, {tokens} tokens")
+_COSTS = Words("，{money}", ", {money}")

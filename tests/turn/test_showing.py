@@ -1,0 +1,86 @@
+"""`/trace`, `/cost`, `/status`, `/context`, `/tools`, `/model`: what one may see of how it works."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qingtuan.clock import ManualClock
+from qingtuan.events.kinds import Kind
+from qingtuan.identity.trust import Risk
+from qingtuan.tools.tool import ToolContext
+from qingtuan.turn.commands.owner import owner_commands
+from qingtuan.turn.commands.registry import Commands
+from qingtuan.turn.desk import Desk
+from qingtuan.turn.trace import steps, summary, trace
+from tests.fakes.turns import GROUP, MEMBER, OWNER, START, Plan, World, calls, in_order, says, tool_of
+
+
+async def look(context: ToolContext, values: dict[str, Any]) -> str:
+    return "晴"
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    world = World(Plan(folder=tmp_path, clock=ManualClock(START), tools=(tool_of("look", look, risk=Risk.READ),)))
+    world.commands = Commands([*world.commands, *owner_commands(world.kit, world.queues)])
+    world.desk = Desk(world.work, world.commands, world.desk._admission)
+    yield world
+    await world.close()
+
+
+async def only(world: World, text: str, account: str = OWNER) -> str:
+    (answer,) = await world.say(text, account)
+    return answer.text
+
+
+async def test_a_trace_tells_the_whole_turn(world: World) -> None:
+    world.model.script = in_order(calls(("look", {}), text="看看"), says("晴。"))
+    await world.say("天气怎么样呢")
+    text = await only(world, "/trace")
+    for part in ("收到 cli:local: 天气怎么样呢", "请求 scripted (reason) #2", "层和字数", "工具 look [read] {}",
+                 "结果 look: ok", "回复 晴。", "送到了", "2 次请求，1 次工具，220 词元"):  # fmt: skip
+        assert part in text
+    found = trace(world.log, "last")
+    assert found.events[0].kind is Kind.MESSAGE_RECEIVED
+    assert trace(world.log, found.events[0].id).turn == found.turn
+    assert (await only(world, "/trace turn_none")) == "没有 turn_none 这一轮。"
+    assert "只有主人" in await only(world, "/trace", MEMBER)
+
+
+async def test_a_trace_survives_what_was_forgotten(world: World) -> None:
+    await world.say("你好")
+    found = trace(world.log, "last")
+    gone = replace(found, events=tuple(replace(event, payload={"forgotten": True}) for event in found.events))
+    assert len(list(steps(gone, "zh"))) == len(found.events)
+    assert summary(gone, "en").startswith("not ended")
+
+
+async def test_the_context_is_shown_by_layers(world: World) -> None:
+    assert "还没问过" in await only(world, "/context")
+    await world.say("你好")
+    text = await only(world, "/context")
+    assert "1 system rules" in text
+    assert f"整个请求 {len(world.model.wires[-1].body())} 字节" in text
+    (refused,) = await world.say("/context", MEMBER, GROUP)
+    assert "私聊" in refused.text
+
+
+async def test_cost_is_everybodys_for_the_owner_and_ones_own_for_others(world: World) -> None:
+    await world.say("你好")
+    await world.say("你好", MEMBER)
+    assert "今天：2 轮，220 词元" in await only(world, "/cost")
+    theirs = await only(world, "/cost", MEMBER)
+    assert "今天：1 轮，110 词元" in theirs
+    assert "owner" not in theirs
+
+
+async def test_status_tools_and_models(world: World) -> None:
+    assert "模型：scripted" in await only(world, "/status")
+    assert "模型" not in await only(world, "/status", MEMBER)
+    assert (await only(world, "/tools")).startswith("look [read]")
+    assert "平时：scripted" in await only(world, "/model")
