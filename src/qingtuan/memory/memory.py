@@ -112,6 +112,8 @@ class Memory:
             "since": str(candidate.since) if candidate.since else None,
             "until": str(candidate.until) if candidate.until else None,
             "how": candidate.how,
+            "via": candidate.via,
+            "visibility": str(candidate.visibility),
             "said_at": candidate.said_at.isoformat(),
             "reason": reason.en,
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from qingtuan.errors import ToolFailed
+from qingtuan.identity.phrases import holds_contact
 from qingtuan.identity.privacy import How, Writing, visibility_for_write
 from qingtuan.identity.redaction import mask
 from qingtuan.identity.scopes import Visibility
@@ -22,7 +23,9 @@ def candidate_of(wish: Wish, by: By) -> Candidate:
     manual = wish.how == "manual"
     text = statement(wish.content, by, manual=manual)
     how: How = "manual" if manual else ("explicit" if by.explicit else "tool")
-    writing = Writing(how, by.reader.space, wish.predicate, text, by.words)
+    value = _clean(wish.value, by, manual=manual)
+    writing = Writing(how, by.reader.space, wish.predicate, value or text, by.words)
+    label = visibility_for_write(writing)
     return Candidate(
         text=text,
         said_at=by.said_at,
@@ -30,13 +33,14 @@ def candidate_of(wish: Wish, by: By) -> Candidate:
         topic=_clean(wish.topic, by, manual=manual) or None,
         subject=_clean(wish.subject, by, manual=manual) or "我",
         predicate=_clean(wish.predicate, by, manual=manual) or None,
-        value=_clean(wish.value, by, manual=manual) or None,
+        value=value or None,
         since=wish.since,
         until=wish.until,
         source=by.cause,
         how=wish.how,
         via=by.via or None,
-        visibility=visibility_for_write(writing),
+        # The value decides about manners, whose wording it is; an address is one in either.
+        visibility=Visibility.PRIVATE if holds_contact(text) else label,
     )
 
 

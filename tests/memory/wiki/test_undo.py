@@ -92,11 +92,22 @@ class TestUndo:
         await world.write(PAGE, lines(1), turn="turn_1")
         await world.write(OTHER, lines(2), turn="turn_1")
         await world.store.commit_turn("turn_1")
-        world.edit(OTHER, lines(2) + "mine\n")
+        mine = lines(2).replace("第 2 条", "第 2 条，改过")
+        world.edit(OTHER, mine)
         with pytest.raises(CannotUndo):
             await world.undo.undo("turn_1", Place(), cause=None)
         assert world.on_disk(PAGE) == lines(1)
-        assert world.on_disk(OTHER) == lines(2) + "mine\n"
+        assert world.on_disk(OTHER) == mine
+
+    async def test_of_a_page_that_others_wrote_on_since_it_was_made_their_words_stay(self, world: WikiWorld) -> None:
+        made = await world.write(PAGE, lines(1, 2))
+        world.edit(PAGE, lines(1, 2, 3) + "mine\n")
+        await world.undo.undo(made.event, Place(), cause=None)
+        assert world.on_disk(PAGE) == lines(3) + "mine\n"
+        note = await world.write(OTHER, "# x\n\ntext\n")
+        world.edit(OTHER, "# x\n\ntext\nmine\n")
+        with pytest.raises(CannotUndo):
+            await world.undo.undo(note.event, Place(), cause=None)
 
     async def test_once_only_and_an_undo_can_be_undone(self, world: WikiWorld) -> None:
         await world.write(PAGE, lines(1))

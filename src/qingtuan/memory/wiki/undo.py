@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from itertools import groupby
 
-from qingtuan.errors import ForPerson, NotThere
+from qingtuan.errors import ForPerson, NotThere, PageUnreadable
 from qingtuan.events.log import Place
 from qingtuan.identity.scopes import Scope
 from qingtuan.language import Words
 from qingtuan.memory.wiki.disk import PageChanged, Snapshot
+from qingtuan.memory.wiki.edits import purged
 from qingtuan.memory.wiki.ledger import Write
 from qingtuan.memory.wiki.merging import merge
+from qingtuan.memory.wiki.page import parse
 from qingtuan.memory.wiki.store import Change, WikiStore, Written
 from qingtuan.memory.wiki.walls import scope_of
 
@@ -164,17 +166,30 @@ class Undo:
 
 
 def _without(path: str, data: bytes | None, version: _Versions) -> bytes:
-    if data is None or version.before is None or version.after is None:
+    if data is None or version.after is None:
         raise CannotUndo(path)
+    made = version.before is None
+    without = _bare(path, version.after) if version.before is None else version.before
     # The day of the last change moves with every write; it stays what it is and stands in no write's way.
     today = _UPDATED.search(data)
     after, before = (
-        _UPDATED.sub(lambda _: today[0], text, count=1) if today else text for text in (version.after, version.before)
+        _UPDATED.sub(lambda _: today[0], text, count=1) if today else text for text in (version.after, without)
     )
     merged = merge(after, before, data)
-    if merged is None:
+    if merged is None or (made and merged == data):
         raise CannotUndo(path)
     return merged
+
+
+def _bare(path: str, made: bytes) -> bytes:
+    """A page as it was made, but for its entries: what is left of it when others stand on it by now."""
+    try:
+        page = parse(made)
+        for number in page.numbers:
+            page = purged(page, number, date.min)
+    except (PageUnreadable, KeyError) as error:
+        raise CannotUndo(path) from error
+    return page.to_bytes()
 
 
 def _hash(snapshot: Snapshot | None) -> str | None:
