@@ -15,8 +15,12 @@ async def answered(shell: Shell, question: str, *, secret: bool = False) -> str:
     if is_terminal():
         from prompt_toolkit import PromptSession
 
+        # Only the last line of a prompt is folded where it is too long.
+        *above, line = question.split("\n")
+        for said in above:
+            shell.note(said)
         try:
-            text: str = await PromptSession[str]().prompt_async(question, is_password=secret)
+            text: str = await PromptSession[str]().prompt_async(line, is_password=secret)
         except EOFError:
             return ""
         return text.strip()

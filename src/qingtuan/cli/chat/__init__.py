@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import signal
 from contextlib import suppress
 from functools import partial
 from typing import Protocol
@@ -47,6 +48,9 @@ async def run(args: argparse.Namespace, shell: Shell) -> int:
     shell.home.prepare()
     screen = _screen(shell)
     talk = Talk(speaker, args.session, screen)
+    if (chatting := asyncio.current_task()) is not None:
+        for number in (signal.SIGTERM, signal.SIGHUP):  # the window was closed: end in peace
+            asyncio.get_running_loop().add_signal_handler(number, chatting.cancel)
     reading: asyncio.Task[None] | None = None
     try:
         while reading is None or not reading.done():
