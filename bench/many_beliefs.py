@@ -176,15 +176,14 @@ def _embedding() -> list[float]:
 
 
 async def _written(open_one: Instance, count: int) -> list[float]:
+    """CPU milliseconds of each belief, written to a page of its own that was there before, and committed."""
     memory, taken = open_one.app.remembering.memory, []
     for number in range(count + 1):
-        turn = f"turn_{number}"
-        by = open_one.by(open_one.place(turn), f"周末去第 {number} 个公园散步")
-        wish = Wish(
-            f"周末去第 {number} 个公园散步", "preference", "散步", "我", f"第 {number} 个周末", f"公园 {number}"
-        )
+        place, words = open_one.place(f"turn_{number}"), f"周末去第 {number} 个公园散步"
+        wish = Wish(words, "preference", f"话题{number}", "我", f"第 {number} 个周末", f"公园 {number}")
+        by = open_one.by(place, words)
         began = cpu()
         await memory.remember(wish, by)
-        await memory.commit(turn)
+        await memory.commit(f"turn_{number}")
         taken.append((cpu() - began) * 1000)
     return taken[1:]  # the first one reads what all the others find read
