@@ -232,15 +232,30 @@ async def test_a_made_up_id_is_not_called_with() -> None:
 
 async def test_a_lasting_wish_is_written_down() -> None:
     events, _ = await run("以后回复我简短一点", reply("好的，我会尽量简短。"), call("remember", content="简短"))
-    assert json.loads(answer_of(events).calls[0].arguments) == {"content": "以后回复我简短一点"}
+    assert json.loads(answer_of(events).calls[0].arguments) == {"content": "以后回复我简短一点", "kind": "rule"}
 
 
 async def test_what_the_person_tells_of_themselves_is_written_down() -> None:
     events, recorder = await run(
         "我喜欢安静的地方", reply("我也喜欢。"), call("remember", content="用户喜欢安静的地方")
     )
-    assert json.loads(answer_of(events).calls[0].arguments) == {"content": "用户喜欢安静的地方"}
+    assert json.loads(answer_of(events).calls[0].arguments) == {"content": "喜欢安静的地方", "kind": "preference"}
     assert recorder.reasons == ["what should be kept was not written down"]
+
+
+@pytest.mark.parametrize(
+    ("words", "content", "kept"),
+    [
+        ("我不吃香菜", "用户说我不吃香菜", "不吃香菜"),
+        ("我不吃香菜", "我不吃香菜", "不吃香菜"),
+        ("我们周三开会，我喜欢早点", "我们周三开会", "我们周三开会"),
+        ("I prefer tea", "The user prefers tea", "prefers tea"),
+        ("我和用户研究小组开会喜欢早一点", "用户研究小组开会喜欢早一点", "用户研究小组开会喜欢早一点"),
+    ],
+)
+async def test_what_is_written_down_reads_as_a_note_about_the_speaker(words: str, content: str, kept: str) -> None:
+    events, _ = await run(words, call("remember", content=content))
+    assert json.loads(answer_of(events).calls[0].arguments)["content"] == kept
 
 
 async def test_an_answer_that_speaks_past_the_person_may_stand_in_the_end() -> None:

@@ -28,6 +28,7 @@ from qingtuan.models.chat import (
 from qingtuan.models.embedded import guards
 from qingtuan.models.embedded.days import with_said_days, with_said_rule
 from qingtuan.models.embedded.judge import fault_of, may_stream
+from qingtuan.models.embedded.kinds import about_the_speaker, kind_of
 from qingtuan.models.embedded.process import Done, EngineDied, EngineRefused
 from qingtuan.models.embedded.prompt import Shaped, corrected, shape
 from qingtuan.models.embedded.schema import Answered, ReplyReader, read_answer
@@ -179,6 +180,10 @@ class EmbeddedModel:
             arguments = with_said_rule(arguments, shaped.words, now, zone)
         if answered.tool == "remember" and guards.says_otherwise(str(arguments.get("content", "")), shaped.words):
             arguments["content"] = shaped.words
+        if answered.tool == "remember":
+            arguments["content"] = about_the_speaker(str(arguments.get("content", "")), shaped.words)
+        if tool is not None and "kind" in tool.parameters.get("properties", {}) and answered.tool == "remember":
+            arguments |= {"kind": kind} if (kind := kind_of(shaped.words)) else {}
         return json.dumps(arguments, ensure_ascii=False)
 
 

@@ -262,7 +262,8 @@ def _narrowed(tool: ToolSpec) -> ToolSpec:
         return tool
     required = [name for name in tool.parameters.get("required", ()) if name in properties]
     kept = {name: value for name, value in properties.items() if name in wanted or name in required}
-    return ToolSpec(tool.name, tool.description, {**tool.parameters, "properties": kept})
+    required += [name for name in texts.NEEDED.get(tool.name, ()) if name in kept and name not in required]
+    return ToolSpec(tool.name, tool.description, {**tool.parameters, "properties": kept, "required": required})
 
 
 def _tool_lines(tools: Sequence[ToolSpec], title: str, language: Language) -> list[str]:

@@ -95,13 +95,14 @@ LESSONS: tuple[Lesson, ...] = (
         ),
         (
             Words(
-                '我喜欢喝美式 → {"tool":"remember","arguments":{"content":"用户喜欢喝美式咖啡"}}',
-                'I like tea → {"tool":"remember","arguments":{"content":"The user likes tea"}}',
+                '我喜欢喝美式 → {"tool":"remember","arguments":{"content":"用户喜欢喝美式咖啡","topic":"咖啡"}}',
+                'I like tea → {"tool":"remember","arguments":{"content":"The user likes tea","topic":"drinks"}}',
             ),
             Words(
-                '以后周日别给我排课 → {"tool":"remember","arguments":{"content":"以后周日不要给用户排课"}}',
+                '以后周日别给我排课 → {"tool":"remember","arguments":'
+                '{"content":"以后周日不要给用户排课","topic":"排课"}}',
                 'Never book me on Sundays → {"tool":"remember","arguments":'
-                '{"content":"Never book the user on Sundays"}}',
+                '{"content":"Never book the user on Sundays","topic":"bookings"}}',
             ),
         ),
     ),
@@ -177,7 +178,7 @@ DESCRIPTIONS = {
 """Shorter than the tools' own descriptions, for the tools that come up most."""
 
 PARAMETERS = {
-    "remember": ("content",),
+    "remember": ("content", "topic"),
     "memory_search": ("query",),
     "memory_recall": ("query",),
     "reminder_create": ("text", "at"),
@@ -186,6 +187,8 @@ PARAMETERS = {
     "web_search": ("query",),
 }
 """Parameters that this model is shown; the others only mislead it."""
+NEEDED = {"remember": ("topic",)}
+"""Of these, the ones that it leaves out unless it has to give them."""
 
 
 def rules(tools: tuple[str, ...], language: Language) -> str:
