@@ -133,7 +133,7 @@ async def test_empty_optional_arguments_are_left_out() -> None:
 
 async def test_a_lost_negation_is_replaced_by_the_persons_own_words() -> None:
     events, _ = await run("我周五不要安排会议", call("remember", content="用户周五安排会议"))
-    assert json.loads(answer_of(events).calls[0].arguments) == {"content": "我周五不要安排会议"}
+    assert json.loads(answer_of(events).calls[0].arguments) == {"content": "周五不要安排会议"}
 
 
 async def test_a_claim_without_a_call_is_never_shown_and_asked_again() -> None:
