@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from datetime import date, datetime, time
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ from qingtuan.channels.cli.link import Job, Report, Result
 from qingtuan.errors import UsageWrong
 from qingtuan.events.log import Place
 from qingtuan.identity.accounts import OWNER
-from qingtuan.indexes.base import Entry
+from qingtuan.indexes.base import Entry, Progress
 from qingtuan.language import Words
 from qingtuan.memory.wiki.undo import Undo
 from qingtuan.messages import Space
@@ -34,24 +34,37 @@ def jobs_of(app: App) -> Mapping[str, Job]:
 
 
 async def _rebuild(app: App, _: Mapping[str, Any]) -> _Reports:
-    parts, loop = app.remembering, asyncio.get_running_loop()
-    reports: asyncio.Queue[Report | None] = asyncio.Queue()
+    """Both indexes anew: of what is believed, and of what was said."""
+    parts = app.remembering
     await parts.memory.edited()
     stamps = dict(parts.library.stamps())
     entries = await _entries(app)
 
-    def tell(what: str, done: int) -> None:
-        loop.call_soon_threadsafe(reports.put_nowait, Report(what, done, len(entries)))
+    def beliefs(progress: Progress) -> Awaitable[None]:
+        return asyncio.to_thread(parts.beliefs.rebuild, entries, stamps=stamps, progress=progress)
 
-    building = asyncio.create_task(
-        asyncio.to_thread(parts.beliefs.rebuild, entries, stamps=stamps, progress=tell), name="rebuild"
-    )
+    async for report in _reported(beliefs, len(entries)):
+        yield report
+    parts.library.catch_up()  # what was written between reading and building
+    talk = app.kit.record.log.database.row("SELECT count(*) AS count FROM inbox")
+    async for report in _reported(parts.recollection.episodes.rebuild, 2 * talk["count"] if talk else 0):
+        yield report
+    yield Result({"entries": len(entries)})
+
+
+async def _reported(build: Callable[[Progress], Awaitable[None]], total: int) -> AsyncGenerator[Report, None]:
+    """What a rebuild tells of itself while it works in another thread."""
+    loop = asyncio.get_running_loop()
+    reports: asyncio.Queue[Report | None] = asyncio.Queue()
+
+    def tell(what: str, done: int) -> None:
+        loop.call_soon_threadsafe(reports.put_nowait, Report(what, done, total))
+
+    building = asyncio.ensure_future(build(tell))
     building.add_done_callback(lambda _: reports.put_nowait(None))
     while (report := await reports.get()) is not None:
         yield report
     await building
-    parts.library.catch_up()  # what was written between reading and building
-    yield Result({"entries": len(entries)})
 
 
 async def _verify(app: App, _: Mapping[str, Any]) -> _Reports:
