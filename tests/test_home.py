@@ -51,7 +51,7 @@ def test_a_new_folder_is_whole_and_closed_to_others(tmp_path: Path) -> None:
     assert mode(home.secrets_file) == 0o600
     assert json.loads(home.mcp_file.read_text("utf-8")) == {"mcpServers": {}}
     assert tomllib.loads(home.people_file.read_text("utf-8")) == {}
-    assert load(home.path, {}).server.port == 8080
+    assert load(home.path, {}).memory.batch == 80
 
 
 def test_an_existing_folder_is_completed_and_nothing_of_it_rewritten(tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 Run as a script (`python -m tests.fakes.wiki_crash ACT TEMPLATE TARGET STRIDE`), because a test process has threads and
 must not fork: copies TEMPLATE to TARGET/0001, TARGET/0002 …, and in a child of each copy does ACT, which is killed
-by SIGKILL right before its first, second … step (with STRIDE 3: before the first, fourth …). A step is whatever changes something: a file opened for writing,
-a name made, changed or removed, a process started (git), an SQL statement that is no query. Ends with the first copy
-whose child came through.
+by SIGKILL right before its first, second … step (with STRIDE 3: before the first, fourth …). A step is whatever
+changes something: a file opened for writing, a name made, changed or removed, a process started (git), an SQL
+statement that is no query. Ends with the first copy whose child came through.
 """
 
 from __future__ import annotations

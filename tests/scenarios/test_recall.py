@@ -17,8 +17,8 @@ MEMBER, OTHER = "qq:10002", "qq:10003"
 
 @pytest.fixture
 async def chat(tmp_path: Path) -> AsyncIterator[Conversation]:
-    lists = {"ACCESS__MEMBERS": f'["{MEMBER}", "{OTHER}"]', "ACCESS__GROUPS": '["qq:777"]'}
-    async with Conversation(tmp_path, **lists) as chat:
+    members = f'["{MEMBER}", "{OTHER}"]'
+    async with Conversation(tmp_path, ACCESS__MEMBERS=members, ACCESS__GROUPS='["qq:777"]') as chat:
         chat.model(
             on_user("谁来找过你", call("memory_recall")),
             on_result("", lambda asked: Reply(asked.text_of("tool"))),
