@@ -277,7 +277,7 @@ def _commands(
 ) -> Commands:
     commands: list[Commands] = []
     every = [
-        *memory_commands(parts.memory, parts.recall, parts.undoing, kit.people, settings.zone),
+        *memory_commands(parts.memory, parts.recall, parts.undoing, kit.people, parts.customs.zone),
         *conversation_commands(kit.record.sessions, queues, afterwards.left, lambda: commands[0]),
         *owner_commands(kit, queues),
     ]

@@ -33,6 +33,11 @@ def is_current(belief: Belief, today: date) -> bool:
     return belief.current and _holds(belief.data, today)
 
 
+def is_over(belief: Belief, today: date) -> bool:
+    """Whether its last day has passed, wherever its bullet stands."""
+    return belief.data.until is not None and belief.data.until < today
+
+
 def held_on(belief: Belief, day: date) -> bool:
     """Whether it held on `day`, as far as its days say. Without any day only what stands under 当前 holds."""
     known = belief.data.since is not None or belief.data.until is not None

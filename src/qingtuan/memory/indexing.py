@@ -30,7 +30,7 @@ def entries_of(scope: Scope, pages: Mapping[str, Page]) -> Iterator[Entry]:
         yield from note_entries(scope, path, page)
     for entry in Holdings({path: page for path, page in pages.items() if path not in notes}).entries:
         page = pages[entry.path]
-        known = Known(scope, entry.path, type_of(entry.path, page), page.title, entry.belief)
+        known = Known(scope, entry.path, type_of(entry.path, page), page.title, entry.belief, page.visibility)
         yield belief_entry(known, page)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import get_args
 
-from qingtuan.identity.scopes import Scope
+from qingtuan.identity.scopes import Scope, Visibility
 from qingtuan.memory.topics import GENERAL
 from qingtuan.memory.wiki.bullets import CHINESE
 from qingtuan.memory.wiki.page import Belief, Page, PageType
@@ -33,6 +33,8 @@ class Known:
     title: str
     """Of its page."""
     belief: Belief
+    page_label: Visibility = Visibility.PRIVATE
+    """How far its page, and so the title, may be seen."""
 
     @property
     def name(self) -> str:
@@ -42,9 +44,10 @@ class Known:
 
     @cached_property
     def told(self) -> str:
-        """What it says where its page is not in sight: `图书馆：优先二楼安静区`, if the page has a topic."""
-        text = self.belief.statement
-        if self.type not in _TITLED or not self.title or self.title in text or self.title in (GENERAL.zh, GENERAL.en):
+        """What it says where its page is not in sight: `图书馆：优先二楼安静区`, if the page has a topic and that may be
+        seen as far as the entry."""
+        text, seen = self.belief.statement, self.page_label.breadth >= self.belief.visibility.breadth
+        if self.type not in _TITLED or not seen or self.title in (GENERAL.zh, GENERAL.en) or self.title in text:
             return text
         return f"{self.title}：{text}" if CHINESE.search(text) else f"{self.title}: {text}"
 

@@ -109,7 +109,7 @@ class Room:
         if path not in self._known:
             page = self.holdings.pages.get(path)
             self._known[path] = tuple(
-                Known(self.scope, path, type_of(path, page), page.title, entry.belief)
+                Known(self.scope, path, type_of(path, page), page.title, entry.belief, page.visibility)
                 for entry in self.holdings.on(path)
                 if page is not None
             )

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
-from qingtuan.errors import ToolFailed
-from qingtuan.events.log import Log, Place
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event, Log, Place
 from qingtuan.identity.privacy import sight
 from qingtuan.identity.trust import Risk, inherit
 from qingtuan.language import Language, Words
 from qingtuan.memory.acts import By, Remembered, Wish
+from qingtuan.memory.injection import harmless, whose
 from qingtuan.memory.known import Known, Note
 from qingtuan.memory.memory import Memory
 from qingtuan.memory.notes import Notes
 from qingtuan.memory.recall import Recall
+from qingtuan.memory.topics import Kind as BeliefKind
 from qingtuan.messages import Origin
 from qingtuan.tools.tool import EVERYONE, MEMBERS, ToolContext, ToolResult, tool
-
-Kind = Literal["profile", "preference", "rule", "fact", "event", "project", "task"]
 
 _LABELS = frozenset({"topic", "subject", "predicate", "kind"})
 _MOST = 20
@@ -48,11 +48,12 @@ class MemoryTools:
         subject: Annotated[str, "about whom; 我 for the speaker"] = "",
         predicate: Annotated[str, "which property, the same word each time: 座位偏好"] = "",
         value: Annotated[str, "its value: 二楼安静区"] = "",
-        kind: Kind | None = None,
+        kind: BeliefKind | None = None,
         since: date | None = None,
         until: date | None = None,
     ) -> ToolResult:
-        """Keep for good what will matter later; also call it when the speaker changes their mind."""
+        """Keep for good what will matter later, and what the speaker changed their mind about. No moods, no one-off
+        wishes, no secrets."""
         wish = Wish(
             content=content,
             topic=topic,
@@ -81,13 +82,13 @@ class MemoryTools:
         limit: int = 5,
         as_of: Annotated[date | None, "what was believed on that day"] = None,
     ) -> ToolResult:
-        """What is believed now: preferences, rules, facts, notes. Not for recent activity."""
+        """What is believed now: preferences, rules, facts, notes; formerly too, if asked. Not for recent activity."""
         view = sight(context.reader)
         most = max(1, min(limit, _MOST))
         found = await self._recall.search(view, query, most, today=context.now.date(), as_of=as_of)
         if not found:
             return ToolResult(_NOTHING.say(context.language))
-        lines = [_line(one, context.language) for one in found]
+        lines = [_line(one, context) for one in found]
         origins = [one.origin for one in found if isinstance(one, Note) and one.origin]
         if any(self._recall.is_of_others(one, context.reader) for one in found):
             origins.append(Origin.FORWARD)
@@ -107,20 +108,29 @@ class MemoryTools:
         return ToolResult(page.text, origin=page.origin)
 
     def _by(self, context: ToolContext) -> By:
-        started = self._log.get(context.call)
-        if started is None:
-            raise ToolFailed(Words("找不到这次调用。", "This call cannot be found."))
-        cause = started.cause or started.id
-        place = Place(context.session, context.reader.space, context.turn, context.reader.person)
-        said = self._said_at(cause, context.now)
-        return By(context.reader, place, cause, context.words, said, context.language, context.origin)
+        message = self._message(context)
+        cause = message.id if message else context.call
+        said_at = message.payload.get("said_at") if message else None
+        return By(
+            reader=context.reader,
+            place=Place(context.session, context.reader.space, context.turn, context.reader.person),
+            cause=cause,
+            words=context.words,
+            said_at=datetime.fromisoformat(said_at).astimezone(context.now.tzinfo) if said_at else context.now,
+            language=context.language,
+            origin=context.origin,
+            via=message.payload.get("channel", "") if message else "",
+        )
 
-    def _said_at(self, cause: str, now: datetime) -> datetime:
-        """When the message was said that led to the call; the turn's begin if there is none."""
-        message = self._log.get(cause)
-        if message is None or "said_at" not in message.payload:
-            return now
-        return datetime.fromisoformat(message.payload["said_at"]).astimezone(now.tzinfo)
+    def _message(self, context: ToolContext) -> Event | None:
+        """The message that led to a call: after a yes the one that had been said before the question."""
+        started = self._log.get(context.call)
+        cause = self._log.get(started.cause) if started and started.cause else None
+        if cause is None or cause.kind is Kind.MESSAGE_RECEIVED:
+            return cause
+        begun = (event for event in self._log.of_turn(context.turn) if event.kind is Kind.TURN_STARTED)
+        said = [id_ for event in begun for id_ in event.payload.get("carries_on", ())]
+        return self._log.get(said[-1]) if said else None
 
 
 def _told(done: Remembered, language: Language) -> str:
@@ -132,14 +142,20 @@ def _told(done: Remembered, language: Language) -> str:
     return _TOLD[done.outcome].say(language).format(text=text, name=name, old=old, reason=reason)
 
 
-def _line(found: Known | Note, language: Language) -> str:
+def _line(found: Known | Note, context: ToolContext) -> str:
+    language, mark = context.language, whose(found.scope, context.reader, context.language)
     if isinstance(found, Note):
-        return _NOTE_LINE.say(language).format(title=found.title, text=found.text, path=found.path)
+        return _NOTE_LINE.say(language).format(title=mark + found.title, text=found.text, path=found.path)
     data = found.belief.data
     days = f"{data.since or '?'}~{data.until}" if data.until else str(data.since or "")
-    facts = ", ".join(part for part in (f"#{found.name}" if found.name else "", days, found.path) if part)
-    mark = "" if found.belief.current else _PAST.say(language)
-    return _LINE.say(language).format(text=f"{mark}{found.belief.statement}", facts=facts)
+    # By its number an entry is changed; the number of somebody else's would mean another one here.
+    own = found.scope.kind != "user" or not mark
+    # A page is named only to those who may read it: its name tells what it is about.
+    path = found.path if sight(context.reader).whole(found.scope) else ""
+    facts = ", ".join(part for part in (f"#{found.name}" if own and found.name else "", days, path) if part)
+    past = "" if found.belief.current else _PAST.say(language)
+    said = f"{mark}{past}{harmless(found.told)}"
+    return _LINE.say(language).format(text=said, facts=facts) if facts else f"- {said}"
 
 
 _TOLD = {

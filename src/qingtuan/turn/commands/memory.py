@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection
-from datetime import datetime, tzinfo
+from collections.abc import Awaitable, Callable
+from datetime import date, datetime, tzinfo
 from typing import Literal
 
 from qingtuan.errors import NotAllowed, UsageWrong
 from qingtuan.events.log import Place
 from qingtuan.identity.people import People
 from qingtuan.identity.privacy import event_sight, may_write, sight
+from qingtuan.identity.redaction import secrets_in
 from qingtuan.identity.scopes import SHARED, Reader, Role, Scope, Visibility
 from qingtuan.language import Language, Words
 from qingtuan.memory.acts import By, Wish
-from qingtuan.memory.entries import is_current
+from qingtuan.memory.entries import is_over
 from qingtuan.memory.known import Known
 from qingtuan.memory.memory import Memory
 from qingtuan.memory.recall import Listener, Recall
@@ -25,13 +26,15 @@ from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
 _Sub = Callable[[Invocation, str], Awaitable[str]]
 
 
-def memory_commands(memory: Memory, recall: Recall, undoing: Undoing, people: People, zone: tzinfo) -> list[Command]:
-    """The commands over one memory; `zone` is the instance's, in which days are named."""
+def memory_commands(
+    memory: Memory, recall: Recall, undoing: Undoing, people: People, zone: Callable[[str], tzinfo]
+) -> list[Command]:
+    """The commands over one memory; `zone` is that of a person, in which their days are counted."""
     subs = _Subcommands(memory, recall, people, zone)
 
     async def memory_(invocation: Invocation) -> CommandReply:
-        word, _, rest = (invocation.argument or "list").partition(" ")
-        word, rest = word.lower(), rest.strip()
+        word, rest = _split(invocation.argument or "list")
+        word = word.lower()
         if word not in subs.by_word or not _fits(word, rest):
             # Words that only begin like a subcommand are something to remember: `/memory list of my books`.
             word, rest = "add", invocation.argument
@@ -71,6 +74,12 @@ _SURE = frozenset({"确认", "confirm", "yes"})
 _FREE = frozenset({"add", "添加"})
 
 
+def _split(text: str) -> tuple[str, str]:
+    """The first word and what follows it, whatever white space is between them."""
+    word, rest = (*text.split(None, 1), "", "")[:2]
+    return word, rest.strip()
+
+
 def _fits(word: str, rest: str) -> bool:
     """Whether what follows a subcommand is of its kind; if not, the whole is content."""
     if word in _LISTS:
@@ -87,7 +96,7 @@ def _of_group(word: str, rest: str) -> bool:
 
 
 class _Subcommands:
-    def __init__(self, memory: Memory, recall: Recall, people: People, zone: tzinfo) -> None:
+    def __init__(self, memory: Memory, recall: Recall, people: People, zone: Callable[[str], tzinfo]) -> None:
         self._memory = memory
         self._recall = recall
         self._people = people
@@ -106,7 +115,8 @@ class _Subcommands:
             "置顶": self.pin,
             "unpin": self.unpin,
             "share": self.share,
-            "公开": self.share,
+            "公开": self.publish,
+            "取消置顶": self.unpin,
             "why": self.why,
             "为什么": self.why,
             "clear": self.clear,
@@ -115,7 +125,7 @@ class _Subcommands:
 
     def by(self, invocation: Invocation) -> By:
         reader, message = invocation.reader, invocation.message
-        said = datetime.fromisoformat(message.payload["said_at"]).astimezone(self._zone)
+        said = datetime.fromisoformat(message.payload["said_at"]).astimezone(self._zone(reader.person))
         return By(
             reader=reader,
             place=Place(invocation.session.id, invocation.session.space, None, reader.person),
@@ -124,6 +134,7 @@ class _Subcommands:
             said_at=said,
             language=invocation.language,
             origin=Origin.OWNER if reader.role is Role.OWNER else Origin.PERSON,
+            via=invocation.channel,
         )
 
     async def listed(self, invocation: Invocation, _: str) -> str:
@@ -131,40 +142,49 @@ class _Subcommands:
         await self._memory.edited([scope.folder, SHARED.folder])
         if may_write(invocation.reader, scope, writes_group=True):
             await self._memory.editing.number(scope, by)
-        entries = self._current(invocation, (SHARED, scope))
-        return _listing(sorted(entries, key=lambda known: not known.belief.data.pinned), scope, invocation.language)
+        seen = self._memory.library.beliefs(sight(invocation.reader), (SHARED, scope))
+        entries = [known for known in seen if known.belief.current and not is_over(known.belief, by.said_at.date())]
+        entries.sort(key=lambda known: not known.belief.data.pinned)
+        return _listing(entries, scope, by.said_at.date(), invocation.language)
 
     async def add(self, invocation: Invocation, text: str) -> str:
         if not text:
             raise UsageWrong(Words("要记什么？用法：/memory add 内容", "Remember what? Usage: /memory add TEXT"))
         done = await self._memory.remember(Wish(content=text, kind="fact", how="manual"), self.by(invocation))
-        if done.outcome == "same" and done.known:
-            return _SAME.say(invocation.language).format(name=done.known.name, text=done.known.belief.statement)
-        return _ADDED.say(invocation.language).format(name=done.known.name if done.known else "?")
+        known, language = done.known, invocation.language
+        if known is None:
+            return _WAITS.say(language).format(reason=done.reason.say(language) if done.reason else "")
+        told = _SAME if done.outcome == "same" else _ADDED
+        kept = secrets_in(known.belief.text)
+        hidden = [kind.words.say(language) for kind in secrets_in(text) if kind not in kept]
+        more = _HIDDEN.say(language).format(kinds="、".join(hidden)) if hidden else ""
+        return told.say(language).format(name=known.name, text=known.belief.statement) + more
 
     async def delete(self, invocation: Invocation, argument: str) -> str:
         gone = await self._memory.editing.retire(_changing(argument, invocation), self.by(invocation))
         return _DELETED.say(invocation.language).format(name=gone.name, text=gone.belief.statement)
 
     async def edit(self, invocation: Invocation, argument: str) -> str:
-        name, _, text = argument.partition(" ")
-        if not text.strip():
+        name, text = _split(argument)
+        if not text:
             raise UsageWrong(Words("用法：/memory edit 编号 新内容", "Usage: /memory edit NUMBER NEW TEXT"))
-        changed = await self._memory.editing.edit(_changing(name, invocation), text.strip(), self.by(invocation))
+        changed = await self._memory.editing.edit(_changing(name, invocation), text, self.by(invocation))
         return _EDITED.say(invocation.language).format(name=changed.name, text=changed.belief.statement)
 
     async def pin(self, invocation: Invocation, argument: str) -> str:
         pinned = await self._memory.editing.pin(_changing(argument, invocation), self.by(invocation))
-        words = _PINNED if pinned.belief.data.pinned else _UNPINNED
-        return words.say(invocation.language).format(name=pinned.name)
+        told = _PINNED.say(invocation.language).format(name=pinned.name)
+        left_out = (await self._recall.injection(invocation.reader, "")).pinned_left_out
+        names = " ".join(f"#{known.name}" for known in left_out)
+        return told + (_TOO_LONG.say(invocation.language).format(names=names) if names else "")
 
     async def unpin(self, invocation: Invocation, argument: str) -> str:
         pinned = await self._memory.editing.pin(_changing(argument, invocation), self.by(invocation), pinned=False)
         return _UNPINNED.say(invocation.language).format(name=pinned.name)
 
     async def share(self, invocation: Invocation, argument: str) -> str:
-        name, _, how = argument.partition(" ")
-        wanted = _SHARING.get(how.strip().lower())
+        name, how = _split(argument)
+        wanted = _SHARING.get(how.lower())
         if wanted is None:
             raise UsageWrong(
                 Words(
@@ -176,23 +196,23 @@ class _Subcommands:
         label = _LABELS[wanted].say(invocation.language)
         return _SHARED.say(invocation.language).format(name=shared.name, label=label)
 
+    async def publish(self, invocation: Invocation, argument: str) -> str:
+        name, how = _split(argument)
+        return await self.share(invocation, f"{name} {how or '公开'}")
+
     async def why(self, invocation: Invocation, argument: str) -> str:
         reader = invocation.reader
         known = self._memory.editing.named(_name(argument), self.by(invocation))
         person = self._people.person(reader.person)
         view = event_sight(reader, person.accounts if person else ())
-        return self._recall.why(known, view, Listener(self._zone, invocation.language))
+        return self._recall.why(known, view, Listener(self._zone(reader.person), invocation.language))
 
     async def clear(self, invocation: Invocation, argument: str) -> str:
-        own = self._current(invocation, (Scope.of_person(invocation.reader.person),))
         if argument.lower() not in _SURE:
-            return _surely(len(own)).say(invocation.language)
+            own = Scope.of_person(invocation.reader.person)
+            seen = self._memory.library.beliefs(sight(invocation.reader), (own,))
+            return _surely(sum(known.belief.current for known in seen)).say(invocation.language)
         return _cleared(await self._memory.editing.clear(self.by(invocation))).say(invocation.language)
-
-    def _current(self, invocation: Invocation, scopes: Collection[Scope]) -> list[Known]:
-        today = self.by(invocation).said_at.date()
-        seen = self._memory.library.beliefs(sight(invocation.reader), scopes)
-        return [known for known in seen if is_current(known.belief, today)]
 
 
 def _listed_scope(reader: Reader) -> Scope:
@@ -214,7 +234,7 @@ def _changing(argument: str, invocation: Invocation) -> str:
     return name
 
 
-def _listing(entries: list[Known], scope: Scope, language: Language) -> str:
+def _listing(entries: list[Known], scope: Scope, today: date, language: Language) -> str:
     """The list of seed 004: a head with the count, pinned ones first, a foot that says how to delete."""
     if not entries:
         return (_EMPTY_HERE if scope.kind == "group" else _EMPTY).say(language)
@@ -223,8 +243,16 @@ def _listing(entries: list[Known], scope: Scope, language: Language) -> str:
     for known in entries:
         pin = "📌" if known.belief.data.pinned else ""
         mark = _ALL.say(language) if known.scope.kind == "shared" else ""
-        lines.append(f"{pin}#{known.name} {mark}{known.belief.statement}")
+        lines.append(f"{pin}#{known.name} {mark}{known.belief.statement}{_days(known, today, language)}")
     return "\n".join([*lines, "", _FOOT.say(language)] if scope.kind == "user" else lines)
+
+
+def _days(known: Known, today: date, language: Language) -> str:
+    """From or until when an entry holds, as far as that lies ahead."""
+    data = known.belief.data
+    if data.since and data.since > today:
+        return _FROM.say(language).format(day=data.since)
+    return _UNTIL.say(language).format(day=data.until) if data.until else ""
 
 
 def _head(count: int) -> Words:
@@ -274,6 +302,11 @@ _EMPTY = Words("还没有记住什么。添加：/memory add 内容", "Nothing i
 _EMPTY_HERE = Words("这个群还没有记住什么。", "Nothing is remembered of this group yet.")
 _IN_PRIVATE = Words("这里是群，私聊我再说。", "This is a group; tell me in private.")
 _ADDED = Words("记住了（#{name}）。", "Noted (#{name}).")
+_WAITS = Words("先没有记：{reason}", "Not written yet: {reason}")
+_HIDDEN = Words("{kinds}不记，已隐去。", " {kinds}: not kept, hidden.")
+_FROM = Words("（{day} 起）", " (from {day})")
+_UNTIL = Words("（到 {day}）", " (until {day})")
+_TOO_LONG = Words("置顶的太长了，这几条放不下：{names}", " Pinned entries are too long; these do not fit: {names}")
 _SAME = Words("已经记着了：#{name} {text}", "Known already: #{name} {text}")
 _DELETED = Words("#{name} 移到历史了：{text}。/undo 可撤销", "#{name} moved to history: {text}. /undo takes it back")
 _EDITED = Words("#{name} 改成了：{text}。/undo 可撤销", "#{name} now says: {text}. /undo takes it back")
