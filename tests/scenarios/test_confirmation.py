@@ -359,6 +359,21 @@ async def test_a_yes_does_not_wait_behind_the_turns_of_its_session(chat: Convers
     assert len(bookings.made) == 1
 
 
+async def test_what_needs_no_yes_runs_beside_it_and_the_turn_goes_on_after_the_yes(
+    chat: Conversation, bookings: Bookings
+) -> None:
+    await chat.say("/memory add 优先二楼安静区")
+    both = Reply("我先查查偏好", (*call("memory_search", query="二楼").calls, *books().calls))
+    chat.model(on_user("约", both), on_result("预约成功", call("memory_search", query="安静区")), on_result("", DONE))
+    assert await chat.say(WISH) == ["我先查查偏好", QUESTION]
+    assert bookings.made == []
+    assert await chat.say("确认") == [DONE]
+    assert len(bookings.made) == 1
+    results = [str(message["content"]) for message in chat.asked.messages if message["role"] == "tool"]
+    assert ["优先二楼安静区" in result for result in results] == [True, False, False, True]
+    assert _paired(chat.asked)
+
+
 async def test_nothing_runs_with_broken_arguments(chat: Conversation, bookings: Bookings) -> None:
     broken = call("book_seat", seat=SEAT, date="2026-12-01", start="09:00", end="12:00", force=True)
     chat.model(on_user("约", broken), when(lambda asked: "force" in asked.text_of("tool"), "参数不对。"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from qingtuan.identity.trust import Risk
 from qingtuan.messages import Space
 from qingtuan.tools.tool import MEMBERS, ToolContext, ToolResult, tool
 from tests.fakes.conversation import OWNER, Conversation
-from tests.fakes.model_server import call, on_result, on_user
+from tests.fakes.model_server import call, on_result, on_user, without_tools
 
 OWNER_QQ, MEMBER, WRITER, GUEST = "qq:10001", "qq:10002", "qq:10003", "qq:10009"
 GROUP, OTHER_GROUP, CLOSED_GROUP = Space("group", "qq:777"), Space("group", "qq:888"), Space("group", "qq:999")
@@ -291,3 +292,60 @@ async def test_undo_in_a_group_takes_back_only_ones_own(chat: Conversation) -> N
     (told,) = await chat.say("/undo", OWNER_QQ, GROUP)
     assert "存折" not in told, "what it was is said in private only"
     assert chat.pages() == []
+
+
+async def test_many_entries_of_one_do_not_crowd_out_the_groups(chat: Conversation) -> None:
+    chat.model(
+        on_user("聚餐", call("remember", content="周五聚餐", subject="本群", topic="聚餐", kind="event")),
+        on_result("", "记住了。"),
+    )
+    await chat.say("记住本群周五聚餐", OWNER_QQ, GROUP)
+    for number in range(40):
+        await chat.say(f"/memory add 第 {number} 条{'很长的偏好' * 12}")
+        await chat.say(f"/memory share {number + 1} own")
+    chat.model()
+    text = await heard(chat, OWNER_QQ, GROUP, "随便聊聊")
+    assert "[本群] 周五聚餐" in text
+    assert "另有" in text
+
+
+async def test_a_guest_does_not_empty_the_groups_context(chat: Conversation) -> None:
+    await chat.say("我们周五去爬山", MEMBER, GROUP)
+    for command in ("/clear", "/清空", "/重置", "/new"):
+        await chat.say(command, GUEST, GROUP)
+        assert "爬山" in await heard(chat, MEMBER, GROUP, "继续"), command
+    await chat.say("/clear", MEMBER, GROUP)
+    assert "爬山" not in await heard(chat, MEMBER, GROUP, "继续")
+
+
+async def test_summaries_of_a_group_keep_its_speakers_apart_and_hold_no_results(tmp_path: Path) -> None:
+    rules = {"MAX_STORED": "6", "KEEP_RECENT": "2", "BATCH": "4", "MIN_SOURCE": "2"}
+    chat = Conversation(
+        tmp_path / "small",
+        tools={"balance": lambda: [balance]},
+        OWNER__ACCOUNTS=f'["{OWNER_QQ}"]',
+        ACCESS__MEMBERS=f'["{MEMBER}"]',
+        ACCESS__GROUPS='["qq:777"]',
+        EMBEDDING__MODEL="off",
+        **{f"MEMORY__{name}": value for name, value in rules.items()},
+    )
+    async with chat:
+        chat.model(
+            without_tools("- qq:10001 问过余额\n- qq:10002 约了爬山"),
+            on_user("余额", call("balance")),
+            on_result("四百", "不方便在群里说。"),
+        )
+        await chat.say("我卡里余额多少", OWNER_QQ, GROUP)
+        await chat.say("周五去爬山", MEMBER, GROUP)
+        for number in range(4):
+            await chat.say(f"闲聊 {number}", MEMBER, GROUP)
+        await chat.done()
+        asked = [request for request in chat.server.requests if not request.tools]
+        assert asked
+        source = str(asked[0].messages)
+        assert "四百二十七" not in source
+        assert re.search(r"qq:10001[^\n]*余额", source)
+        assert re.search(r"qq:10002[^\n]*爬山", source)
+        assert "qq:10002 约了爬山" in await heard(chat, OWNER_QQ, GROUP, "聊到哪了")
+        await chat.say("/clear", OWNER_QQ, GROUP)
+        assert "约了爬山" not in await heard(chat, OWNER_QQ, GROUP, "聊到哪了"), "summaries are context, too"
