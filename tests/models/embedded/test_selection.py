@@ -24,7 +24,7 @@ def names(words: str, **more: object) -> set[str]:
         ("我女朋友生日是哪天？", {"memory_search"}),
         ("我一般喜欢坐图书馆哪里？", {"memory_search"}),
         ("我上周跟你聊过什么？", {"memory_search", "memory_recall"}),
-        ("明天早上八点提醒我交作业", {"remember", "reminder_create"}),
+        ("明天早上八点提醒我交作业", {"reminder_create"}),
         ("记得明天八点交作业", {"remember", "reminder_create"}),
         ("以后不要叫我老师", {"remember"}),
         ("中国的首都是哪里？", set()),
