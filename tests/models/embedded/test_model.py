@@ -222,6 +222,14 @@ async def test_a_memory_that_stays_unsaid_is_cited() -> None:
     assert answer_of(events).text == "记录里写的是：图书馆优先坐二楼安静区"
 
 
+async def test_a_question_is_not_taken_for_something_to_write_down() -> None:
+    case = Case("我一般喜欢坐图书馆哪里？", memory=("图书馆优先坐二楼安静区",))
+    events, _ = await run(case, reply("记住了，图书馆优先坐二楼安静区。"), reply("你优先坐二楼安静区。"))
+    assert answer_of(events).text == "你优先坐二楼安静区。"
+    events, _ = await run(case, reply("记住了，二楼安静区。"), reply("记住了，二楼安静区。"))
+    assert answer_of(events).text == "记录里写的是：图书馆优先坐二楼安静区"
+
+
 async def test_a_made_up_id_is_not_called_with() -> None:
     find = call("seats__find_seats", date="2026-12-02", start="09:00", end="11:00")
     reserve = call("seats__reserve_seat", seat_id="777", date="2026-12-02", start="09:00", end="11:00")

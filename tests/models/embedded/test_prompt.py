@@ -46,10 +46,10 @@ def test_the_persons_words_stand_last_and_bare() -> None:
 
 
 def test_the_first_message_is_the_same_whatever_is_said() -> None:
-    firsts = {
-        texts(shape(request_of(Case(words))))[0].partition("\n[")[0] for words in ("你好", "明天提醒我", "有座位吗")
-    }
-    assert len(firsts) == 1
+    shaped = [shape(request_of(Case(words))) for words in ("你好", "明天提醒我", "有座位吗")]
+    assert len({texts(one)[0] for one in shaped}) == 1
+    assert {one.stable for one in shaped} == {1}
+    assert "[" not in texts(shaped[0])[0].splitlines()[0]
 
 
 def test_every_prompt_is_short() -> None:
@@ -92,7 +92,7 @@ def test_a_guest_without_tools_to_remember_is_not_taught_to() -> None:
 def test_history_is_a_window_that_begins_with_the_person() -> None:
     history = tuple((f"问 {number}", f"答 {number}") for number in range(20))
     shaped = shape(request_of(Case("那下午呢？", history=history)))
-    assert roles(shaped)[1] == "user"
+    assert roles(shaped)[:3] == ["system", "system", "user"]
     assert "问 19" in texts(shaped)
     assert '{"reply": "答 19"}' in texts(shaped)
     assert len(shaped.messages) <= 12
@@ -101,7 +101,7 @@ def test_history_is_a_window_that_begins_with_the_person() -> None:
 def test_the_window_moves_in_steps() -> None:
     def first(turns: int) -> str:
         history = tuple((f"问 {number}", f"答 {number}") for number in range(turns))
-        return texts(shape(request_of(Case("嗯", history=history))))[1]
+        return texts(shape(request_of(Case("嗯", history=history))))[2]
 
     assert first(9) == first(10)
 

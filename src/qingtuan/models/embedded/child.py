@@ -9,26 +9,20 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from qingtuan.models.embedded import frames
+from qingtuan.models.embedded.prefix import Engine, Prefixed, SlotSocket
 
 _PREFIX_CACHE_MIB = 256
 """Memory for prefixes of earlier prompts: an extraction between two messages then costs the chat nothing."""
-
-
-class Engine(Protocol):
-    """The part of the engine's server that is used."""
-
-    def handle_chat_completions(self, body: Mapping[str, Any], callback: Callable[[Any], bool], /) -> object:
-        """Answer a request; each chunk goes to `callback`, which stops the answer by returning True."""
-        ...
 
 
 def main() -> None:
@@ -41,38 +35,44 @@ def main() -> None:
     # The engine may write to standard output; frames get a handle of their own and that one goes to the errors.
     frames_out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    run(lambda: load(chosen.weights, chosen.threads, chosen.context), sys.stdin.buffer, frames_out)
+    folder = Path(tempfile.mkdtemp(prefix="qingtuan-"))
+    run(
+        lambda: load(chosen.weights, chosen.threads, chosen.context, folder / "engine.sock"),
+        sys.stdin.buffer,
+        frames_out,
+        lambda: shutil.rmtree(folder, ignore_errors=True),
+    )
 
 
-def load(weights: Path, threads: int, context: int) -> Engine:
+def load(weights: Path, threads: int, context: int, address: Path) -> Engine:
     """The engine with its weights in memory.
 
-    It insists on a server socket, so that is a Unix socket in a private folder, gone once the engine is up:
-    nobody else on the machine can reach it.
+    It insists on a server socket: that is a Unix socket at `address`, in a folder that nobody else can enter.
     """
     import xllamacpp
 
-    with tempfile.TemporaryDirectory(prefix="qingtuan-") as folder:
-        params = xllamacpp.CommonParams()
-        params.model.path = str(weights)
-        params.hostnames = [str(Path(folder) / "engine.sock")]
-        params.n_ctx = context
-        params.n_parallel = 1
-        params.cpuparams.n_threads = threads
-        params.cpuparams_batch.n_threads = threads
-        params.cache_ram_mib = _PREFIX_CACHE_MIB
-        params.verbosity = -1
-        params.ui = False
-        params.endpoint_slots = False
-        engine: Engine = xllamacpp.Server(params)
-    return engine
+    params = xllamacpp.CommonParams()
+    params.model.path = str(weights)
+    params.hostnames = [str(address)]
+    params.n_ctx = context
+    params.n_parallel = 1
+    params.cpuparams.n_threads = threads
+    params.cpuparams_batch.n_threads = threads
+    params.cache_ram_mib = _PREFIX_CACHE_MIB
+    params.slot_save_path = f"{weights.parent}/"
+    params.endpoint_slots = True
+    params.verbosity = -1
+    params.ui = False
+    return Prefixed(xllamacpp.Server(params), SlotSocket(address), weights, xllamacpp.__version__)
 
 
-def run(load_engine: Callable[[], Engine], source: BinaryIO, target: BinaryIO) -> None:
+def run(
+    load_engine: Callable[[], Engine], source: BinaryIO, target: BinaryIO, clean_up: Callable[[], None] = lambda: None
+) -> None:
     """Answer the frames of `source` on `target`. Ends the process when `source` ends, whatever is running."""
     inbox: SimpleQueue[dict[str, Any]] = SimpleQueue()
     cancelled: set[int] = set()
-    threading.Thread(target=_listen, args=(source, inbox, cancelled), daemon=True).start()
+    threading.Thread(target=_listen, args=(source, inbox, cancelled, clean_up), daemon=True).start()
 
     def send(message: Mapping[str, Any]) -> None:
         target.write(frames.pack(message))
@@ -82,6 +82,7 @@ def run(load_engine: Callable[[], Engine], source: BinaryIO, target: BinaryIO) -
         engine = load_engine()
     except (ImportError, OSError, RuntimeError, ValueError) as error:
         send({"failed": f"{type(error).__name__}: {error}"})
+        clean_up()
         return
     send({"ready": True})
     while True:
@@ -89,12 +90,15 @@ def run(load_engine: Callable[[], Engine], source: BinaryIO, target: BinaryIO) -
         _answer(engine, message["id"], message["body"], send, cancelled)
 
 
-def _listen(source: BinaryIO, inbox: SimpleQueue[dict[str, Any]], cancelled: set[int]) -> None:
+def _listen(
+    source: BinaryIO, inbox: SimpleQueue[dict[str, Any]], cancelled: set[int], clean_up: Callable[[], None]
+) -> None:
     while (message := frames.read(source)) is not None:
         if "cancel" in message:
             cancelled.add(message["cancel"])
         else:
             inbox.put(message)
+    clean_up()
     # The parent is gone or done with us. The main thread may be deep in the engine, so there is no other way out.
     os._exit(0)
 

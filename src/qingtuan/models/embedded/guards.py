@@ -6,7 +6,7 @@ All pure. The rules look at words; where words are not enough they let a sentenc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from qingtuan.models.embedded.wording import pieces
@@ -244,12 +244,17 @@ def invented(reply: str, question: str, entries: Iterable[str]) -> bool:
     return bool(told) and not told & known
 
 
-def answering_entry(reply: str, question: str, entries: Iterable[str]) -> str | None:
-    """The entry that the question about oneself is about, if `reply` says nothing of what it says; else None."""
-    if not asks_about_self(question):
-        return None
+def fitting_entry(question: str, entries: Iterable[str]) -> str | None:
+    """The entry that a question about oneself is about, or None."""
     asked = pieces(question)
     fitting = [entry for entry in entries if asked & pieces(entry)]
-    if not fitting or pieces(reply) & (pieces(" ".join(fitting)) - asked):
+    if not fitting or not asks_about_self(question):
         return None
     return max(fitting, key=lambda entry: len(asked & pieces(entry)))
+
+
+def answering_entry(reply: str, question: str, entries: Sequence[str]) -> str | None:
+    """The entry that the question about oneself is about, if `reply` says nothing of what any such one says."""
+    asked = pieces(question)
+    fitting = " ".join(entry for entry in entries if asked & pieces(entry))
+    return None if pieces(reply) & (pieces(fitting) - asked) else fitting_entry(question, entries)

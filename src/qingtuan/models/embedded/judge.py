@@ -79,6 +79,8 @@ def _fault_of_reply(shaped: Shaped, reply: str, *, whole: bool) -> Fault | None:
 
 def _claimed(shaped: Shaped, deeds: Collection[guards.Deed]) -> Fault:
     reason = "claims what no call did"
+    if entry := guards.fitting_entry(shaped.words, shaped.entries):
+        return Fault(reason, _about(texts.MISSED, entry), _about(texts.CITED, entry))
     if shaped.used:
         # What a tool that ran says itself is the truth; if it is not for the person, only that nothing is done yet.
         told = Words(shaped.result, shaped.result) if shaped.done and _for_person(shaped.result) else texts.NOT_YET

@@ -126,6 +126,7 @@ class EmbeddedModel:
             "max_tokens": shaped.max_tokens,
             "stream": True,
             "cache_prompt": True,
+            "stable": shaped.stable,
             "response_format": {"type": "json_schema", "json_schema": {"schema": shaped.schema}},
         }
         return WireRequest(tuple(_json(message) for message in shaped.messages), None, _json(params))

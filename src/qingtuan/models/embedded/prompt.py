@@ -55,6 +55,8 @@ class Shaped:
     language: Language
     talk: bool
     """Whether the answer is a reply or a call; otherwise its text is the JSON that was asked for."""
+    stable: int = 0
+    """How many messages at the front are always the same and hold nothing that anybody said."""
     words: str = ""
     """What the person said."""
     tools: tuple[ToolSpec, ...] = ()
@@ -145,7 +147,8 @@ def _talk(request: Request, current: Sequence[ChatMessage], limit: int) -> Shape
     if not entries or asks(words):
         last.append((texts.ENTRIES if entries else texts.NO_ENTRIES).say(language))
     messages = [
-        _message("system", "\n".join([*system, *head])),
+        _message("system", "\n".join(system)),
+        *([_message("system", "\n".join(head))] if head else []),
         *_history(before, language),
         _message("system", "\n".join(last)),
         _message("user", _middle_out(words, _WORDS)),
@@ -158,6 +161,7 @@ def _talk(request: Request, current: Sequence[ChatMessage], limit: int) -> Shape
         max_tokens=limit,
         language=language,
         talk=True,
+        stable=1,
         words=words,
         tools=tools,
         used=used,

@@ -133,7 +133,7 @@ def _score(tool: ToolSpec, situation: Situation) -> float:
     words = situation.words
     match tool.name:
         case "remember":
-            states = not asks(words) and not _REQUEST.search(words)
+            states = not asks(words) and not _REQUEST.search(words) and not _TO_REMIND.search(words)
             return 3 if states or _TO_WRITE.search(words) else 0
         case "memory_search":
             return 3 if asks_about_self(words) and not shares_with(words, situation.entries) else 0
