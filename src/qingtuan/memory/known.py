@@ -44,8 +44,10 @@ class Known:
 
     @cached_property
     def told(self) -> str:
-        """What it says where its page is not in sight: `图书馆：优先二楼安静区`, if the page has a topic and that may be
-        seen as far as the entry."""
+        """What it says where its page is not in sight: `图书馆：优先二楼安静区`, if the page has a topic.
+
+        A topic that may be seen less far than the entry is left out.
+        """
         text, seen = self.belief.statement, self.page_label.breadth >= self.belief.visibility.breadth
         if self.type not in _TITLED or not seen or self.title in (GENERAL.zh, GENERAL.en) or self.title in text:
             return text

@@ -84,10 +84,12 @@ class Library:
     ) -> list[Known | Note]:
         """What of the reader's sight answers a text, best first; history only with `past`. Of what is not `wanted`
         nothing is counted."""
-        allowed = dict(self._findable(sight, past=past))
-        ask = limit
+        allowed, ask, looked = dict(self._findable(sight, past=past)), limit, False
         while True:
             hits = await asyncio.to_thread(self._index.search, Query(text, allowed, ask))
+            if not looked and self._changed({hit.document for hit in hits}):
+                allowed, looked = dict(self._findable(sight, past=past)), True  # brings the index up to date
+                continue
             found = [one for one in self._found(sight, hits) if wanted(one)]
             if len(found) >= limit or len(hits) < ask:
                 return found[:limit]
@@ -102,9 +104,7 @@ class Library:
                 yield str(scope), indexing.labels_of(visible, past=past)
 
     def _found(self, sight: Sight, hits: Iterable[Hit]) -> Iterator[Known | Note]:
-        """What stands behind hits now, seen once more through the filter: an index is a cache and may lag behind."""
-        hits = list(hits)
-        self.store.glance({hit.document for hit in hits})
+        """What stands behind hits, seen once more through the filter: an index is a cache and may lag behind."""
         for hit in hits:
             scope = scope_of(hit.document)
             if scope is None:
@@ -116,6 +116,11 @@ class Library:
                     yield known
             elif note := self._note(sight, scope, hit.document, number):
                 yield note
+
+    def _changed(self, paths: set[str]) -> bool:
+        """Whether any of these pages is another by now than the one that was indexed."""
+        self.store.glance(paths)
+        return any(self._room(scope).unindexed for scope in {scope_of(path) for path in paths} if scope is not None)
 
     def _note(self, sight: Sight, scope: Scope, path: str, number: int) -> Note | None:
         page = self._room(scope).notes.get(path)
@@ -213,6 +218,11 @@ class Library:
             room = self._room(scope)
             room.unindexed |= changed
             self._catch_up(room)
+
+    def settle(self) -> None:
+        """Bring the index up to date with all that was seen of pages since."""
+        for scope in list(self._rooms):
+            self._catch_up(self._room(scope))
 
     def _catch_up(self, room: Room) -> None:
         """Index what changed on a scope's pages since that was last done."""

@@ -138,6 +138,7 @@ class Memory:
             changed = [edit.path for edit in await self._store.notice(paths)]
         finally:
             self.library.follow([*paths, *changed])
+            self.library.settle()
         return changed
 
     async def recover(self) -> None:
