@@ -29,7 +29,7 @@ def killed(scene: str, folder: Path) -> Mapping[str, Found]:
     """What was found at the end, by the step before which the process was killed."""
     stride = int(os.environ.get("KILL_STRIDE", STRIDES[scene]))
     command = [sys.executable, "-m", "tests.fakes.killed_instance", scene, str(folder / "killed"), str(stride)]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 0, done.stderr
     found: Mapping[str, Found] = json.loads(done.stdout)
     assert len(found) > 4
