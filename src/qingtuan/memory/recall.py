@@ -109,7 +109,7 @@ class Recall:
         language, story = listener.language, self._about(known)
         lines = [f"#{known.name} {known.belief.text}", _WHERE.say(language).format(path=known.path)]
         if (said := self._said(known, story)) is None:
-            lines.append(_BY_HAND.say(language))
+            lines.append((_ERASED if known.belief.data.source else _BY_HAND).say(language))
         elif self._shown(said, view):
             who, text = said.payload.get("account", "?"), said.payload.get("text", "")
             lines.append(_SAID.say(language).format(when=_moment(said, listener), who=who, text=text))
@@ -125,8 +125,9 @@ class Recall:
 
     def _said(self, known: Known, story: Sequence[Event]) -> Event | None:
         """The message that an entry goes back to: of the one that it names and the one that it was first written for,
-        the earlier. An edit by hand names itself, and a move to another scope begins the story anew."""
-        causes = [known.belief.data.source, story[0].cause if story else None]
+        the earlier. An edit by command names itself; what was written by hand was noticed, not said."""
+        first = [event.cause for event in story[:1] if event.payload.get("how") != "hand"]
+        causes = [known.belief.data.source, *first]
         messages = [self._message(cause) for cause in causes if cause]
         return min((message for message in messages if message), key=lambda message: message.seq, default=None)
 
@@ -143,11 +144,24 @@ class Recall:
         return bool(self._log.where(f"id = ? AND {condition}", [event.id, *values]))
 
     def _about(self, known: Known) -> list[Event]:
-        """What happened to an entry, in order."""
-        return self._log.where(
-            "kind IN (?, ?) AND json_extract(payload, '$.scope') = ? AND json_extract(payload, '$.number') = ?",
-            (Kind.BELIEF_WRITTEN, Kind.BELIEF_RETRACTED, str(known.scope), known.belief.number),
-        )
+        """What happened to an entry, in order; to one that was moved, also where it was before."""
+        scope, number = str(known.scope), known.belief.number
+        story: list[Event] = []
+        while True:
+            told = self._log.where(
+                "kind IN (?, ?) AND json_extract(payload, '$.scope') = ? AND json_extract(payload, '$.number') = ?",
+                (Kind.BELIEF_WRITTEN, Kind.BELIEF_RETRACTED, scope, number),
+            )
+            story = [*(event for event in told if not event.payload.get("gone")), *story]
+            before = self._moved_from(told[0]) if told else None
+            if before is None:
+                return story
+            scope, number = before.payload["scope"], before.payload["number"]
+
+    def _moved_from(self, written: Event) -> Event | None:
+        """That an entry is gone elsewhere by the same act by which it was written here."""
+        gone = (event for event in self._log.caused_by(written.cause or "") if event.payload.get("gone"))
+        return next((event for event in gone if event.payload["text"] == written.payload["text"]), None)
 
 
 def _asks_for_the_past(query: str, today: date) -> bool:
@@ -172,6 +186,7 @@ _WHERE = Words("在 {path}", "stands in {path}")
 _SAID = Words("{when}，{who} 说：「{text}」", "{when}, {who} said: “{text}”")
 _SAID_ELSEWHERE = Words("原话不是在这里说的。", "It was not said where you can read it.")
 _BY_HAND = Words("是手写在页面里的，没有对应的话。", "It was written into the page by hand; nothing was said.")
+_ERASED = Words("原话已经不在记录里了。", "What was said is not in the record any more.")
 _WRITTEN = Words("- {when} 写成：{text}", "- {when} written as: {text}")
 _AGAIN = Words("- {when} 又说了一次", "- {when} said again")
 _RETRACTED = Words("- {when} 移到历史", "- {when} moved to history")
