@@ -11,7 +11,7 @@ from qingtuan.events.log import Place
 from qingtuan.identity.scopes import Reader
 from qingtuan.language import Language, Words
 from qingtuan.memory.known import Known
-from qingtuan.memory.likeness import fold
+from qingtuan.memory.likeness import SELF, fold
 from qingtuan.memory.topics import Kind
 from qingtuan.memory.wiki.data_comment import How
 from qingtuan.messages import Origin
@@ -50,10 +50,22 @@ class By:
     def about_group(self, subject: str) -> bool:
         """Whether something with this subject is about the group in which it is said. A model's label alone does not
         make it so: the person's own words must be about the group, too."""
-        if not self.reader.space.is_group or fold(subject) not in _THE_GROUP:
+        if not self.reader.space.is_group or not names_group(subject):
             return False
         heard = f"{self.words.casefold()} "
         return any(word in heard for word in _NAMING_THE_GROUP)
+
+    def subject(self, named: str) -> str:
+        """The subject of something said here, in one spelling for the group and for the person. A model that names a
+        group where nothing is about one slipped."""
+        if self.about_group(named):
+            return _GROUP_SUBJECT.say(self.language)
+        return named if named and not names_group(named) else SELF
+
+
+def names_group(subject: str) -> bool:
+    """Whether a subject is the group in which something is said."""
+    return fold(subject) in _THE_GROUP
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +107,7 @@ _THE_GROUP = frozenset(
         ("本群", "这个群", "群", "群里", "我们群", "咱们群", "大家", "the group", "this group", "our group", "group"),
     )
 )
+_GROUP_SUBJECT = Words("本群", "this group")
 _NAMING_THE_GROUP = ("群", "大家", "我们", "咱们", "group", "everyone", "we ", "our ", "us ")
 MAY_NOT_WRITE = Words("这里的记忆你不能写。", "You may not write the memory here.")
 _EXPLICIT = re.compile(

@@ -284,21 +284,18 @@ class Extraction:
 
     def _one(self, space: Space, message: _Message, kept: Backed) -> Found | None:
         claim, by = kept.claim, message.by
-        of_group = fold(claim.subject) in _GROUP
-        about_group = space.is_group and of_group and _names_group(by.words)
+        about_group = by.about_group(claim.subject)
         scope = Scope.of_group(space.id) if about_group else Scope.of_person(message.speaker.person)
         person = self._people.person(message.speaker.person)
         if not may_write(message.speaker, scope, writes_group=person is not None and space.id in person.writes_groups):
             return None
-        # Where it is not about the group, a model that names it as the subject slipped.
-        subject = _ABOUT_GROUP.say(by.language) if about_group else (SELF if of_group else claim.subject or SELF)
         how: Literal["explicit", "extracted"] = "explicit" if by.explicit else "extracted"
         candidate = Candidate(
             text="",
             said_at=by.said_at,
             kind=kept.kind,
             topic=claim.topic or None,
-            subject=subject,
+            subject=by.subject(claim.subject),
             predicate=claim.predicate,
             value=kept.value,
             since=kept.since,
@@ -372,21 +369,5 @@ def _key(found: Found) -> tuple[str, ...]:
     return tuple(map(fold, parts))
 
 
-_GROUP = frozenset(
-    map(
-        fold,
-        ("本群", "这个群", "群", "群里", "我们群", "咱们群", "大家", "the group", "this group", "our group", "group"),
-    )
-)
-_GROUP_WORDS = ("群", "大家", "我们", "咱们", "group", "everyone", "we ", "our ", "us ")
-
-
-def _names_group(words: str) -> bool:
-    """Whether the speaker's own words are about the group: that a model says so is not enough."""
-    heard = f"{words.casefold()} "
-    return any(word in heard for word in _GROUP_WORDS)
-
-
-_ABOUT_GROUP = Words("本群", "this group")
 _KNOWN = Words("已有（主语｜方面）：", "Known (subject｜aspect):")
 _MESSAGES = Words("消息：", "Messages:")

@@ -31,7 +31,7 @@ def candidate_of(wish: Wish, by: By) -> Candidate:
         said_at=by.said_at,
         kind=wish.kind,
         topic=_clean(wish.topic, by, manual=manual) or None,
-        subject=_clean(wish.subject, by, manual=manual) or "我",
+        subject=by.subject(_clean(wish.subject, by, manual=manual)),
         predicate=_clean(wish.predicate, by, manual=manual) or None,
         value=value or None,
         since=wish.since,
