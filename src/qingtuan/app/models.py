@@ -17,8 +17,6 @@ from qingtuan.language import Words
 from qingtuan.models.chat import ChatEvent, ChatModel, Recorder, Request, WireRequest
 from qingtuan.models.client import Endpoint, Timeouts
 from qingtuan.models.embedded import weights
-from qingtuan.models.embedded.model import EmbeddedModel
-from qingtuan.models.embedded.process import EngineProcess, Limits, engine_command
 from qingtuan.models.profiles import GENERIC
 from qingtuan.models.retry import Patience, Persistent
 from qingtuan.models.service import Lineup, ModelConfig, Models
@@ -95,6 +93,10 @@ def _embedded(settings: Settings, clock: Clock) -> tuple[ChatModel, str]:
     found = weights_in_use(settings)
     if found is None or not weights.engine_installed():
         return _NoModel(), "none"
+    # Whoever has set an endpoint does without these.
+    from qingtuan.models.embedded.model import EmbeddedModel
+    from qingtuan.models.embedded.process import EngineProcess, Limits, engine_command
+
     which, path = found
     limits = Limits(idle=settings.embedded.idle_minutes * 60.0)
     return EmbeddedModel(
