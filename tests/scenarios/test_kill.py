@@ -21,7 +21,7 @@ import pytest
 from tests.fakes.killed_instance import DONE, UNSURE
 
 REPOSITORY = Path(__file__).parents[2]
-STRIDES = {"remember": 17, "change": 23, "act": 61, "command": 29, "summary": 53}
+STRIDES = {"remember": 19, "change": 31, "act": 29, "command": 31, "summary": 41}
 Found = Mapping[str, Any]
 
 
@@ -32,7 +32,7 @@ def killed(scene: str, folder: Path) -> Mapping[str, Found]:
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 0, done.stderr
     found: Mapping[str, Found] = json.loads(done.stdout)
-    assert len(found) > 4
+    assert len(found) >= 4
     return found
 
 
