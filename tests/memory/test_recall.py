@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from qingtuan.events.kinds import Kind
 from qingtuan.identity.privacy import event_sight, sight
 from qingtuan.identity.scopes import Scope, Visibility
+from qingtuan.memory import injection, library
 from qingtuan.memory.acts import By
-from qingtuan.memory.injection import Budget
+from qingtuan.memory.injection import Budget, line_of
 from qingtuan.memory.known import Known
 from qingtuan.memory.recall import Listener
 from qingtuan.messages import Space
@@ -268,3 +269,26 @@ async def test_a_sentence_that_was_confirmed_first(world: World) -> None:
     known = (await world.say("优先二楼", replace(asked, cause=answered.id))).known
     assert known
     assert "记住我优先二楼" in why(world, known)
+
+
+async def test_of_thousands_few_are_put_into_words_and_none_is_read_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for page in range(20):
+        bullets = "\n".join(f"- 第{page}-{line}条 ^{page * 100 + line + 1}" for line in range(100))
+        world.wiki.edit(f"users/owner/preferences/{page}.md", f"# 通用\n## 当前\n{bullets}\n")
+    await world.memory.edited(["users"])
+    first = await world.recall.injection(world.reader(), "第3-7条")
+    told, parsed = list[Known](), list[bytes]()
+
+    def line(known: Known, sources: Any) -> str:
+        told.append(known)
+        return line_of(known, sources)
+
+    monkeypatch.setattr(injection, "line_of", line)
+    monkeypatch.setattr(library, "parse", lambda data: parsed.append(data))
+    again = await world.recall.injection(world.reader(), "第3-7条")
+    assert again.text == first.text
+    assert again.left_out == 2000 - len(again.entries)
+    assert len(told) < 200
+    assert parsed == []
