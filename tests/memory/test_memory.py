@@ -121,7 +121,8 @@ async def test_rules_of_a_group_are_the_owners(world: World) -> None:
     with pytest.raises(NotThere):
         await world.editing.forget("只说中文", world.by("", "ming", GROUP))
     assert world.page("groups/qq-777/rules/发言.md") == before
-    assert (await world.editing.retire("群1", world.by("", space=GROUP))).belief.current is False
+    await world.editing.retire("群1", world.by("", space=GROUP))
+    assert world.current(space=GROUP) == []
 
 
 # What may be seen
@@ -360,6 +361,21 @@ async def test_forget_by_number_and_by_words(world: World) -> None:
     assert all(event.cause for event in retracted)
 
 
+async def test_what_is_taken_back_moves_to_history_with_the_reason(world: World) -> None:
+    for content in ("不吃香菜", "不吃葱", "不吃蒜"):
+        await world.add(content)
+    await world.editing.forget("忘掉香菜", world.by(""))
+    await world.editing.retire("2", world.by(""))
+    await world.editing.clear(world.by(""))
+    history = world.page(PROFILE).partition("## 历史\n")[2].splitlines()
+    day = "2026-11-29~2026-11-29"
+    assert history[:3] == [
+        f"- {day}：曾不吃蒜（清空） ^3", f"- {day}：曾不吃葱（本人删除） ^2", f"- {day}：曾不吃香菜（本人要求忘掉） ^1",
+    ]  # fmt: skip
+    world.clock.advance(timedelta(days=1))
+    assert (await world.add("不吃香菜")).name == "4"
+
+
 async def test_what_is_not_clearly_meant_is_not_forgotten(world: World) -> None:
     await world.add("喜欢坐二楼靠窗的位子")
     await world.add("喜欢坐二楼靠门的位子")
@@ -438,7 +454,9 @@ async def test_a_moved_bullet_takes_its_data_with_it_when_it_is_changed(world: W
     world.wiki.edit(PROFILE, "---\nvisibility: public\n---\n# 我\n## 当前\n- 优先二楼 ^1\n")
     await world.memory.edited([SEATS, PROFILE])
     assert world.current("li") == []
-    gone = await world.editing.retire("1", world.by(""))
+    await world.editing.retire("1", world.by(""))
+    gone = world.editing.named("1", world.by(""))
+    assert not gone.belief.current
     assert gone.belief.visibility is Visibility.PRIVATE
     assert gone.belief.data.value == "二楼"
     assert gone.belief.data.source

@@ -218,9 +218,9 @@ async def test_the_story_of_an_entry(world: World) -> None:
     world.clock.advance(timedelta(days=1))
     await world.say("优先二楼", world.by("说过了，优先二楼"), **SEAT, value="二楼")
     await world.editing.edit("1", "优先二楼靠窗", world.by("/memory edit"))
-    known = await world.editing.retire("1", world.by("/memory del"))
-    assert why(world, known).splitlines() == [
-        "#1 2026-11-29~2026-11-30：曾优先二楼靠窗",
+    await world.editing.retire("1", world.by("/memory del"))
+    assert why(world, world.editing.named("1", world.by(""))).splitlines() == [
+        "#1 2026-11-29~2026-11-30：曾优先二楼靠窗（本人删除）",
         "在 users/owner/preferences/图书馆.md",
         "2026-11-29 10:01，cli:local 说：「我以后优先坐二楼」",
         "- 2026-11-29 10:01 写成：优先二楼",

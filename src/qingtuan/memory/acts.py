@@ -82,7 +82,6 @@ class Wish:
     since: date | None = None
     until: date | None = None
     how: How = "explicit"
-    pinned: bool = False
 
 
 Outcome = Literal["new", "same", "replaced", "past", "review"]
@@ -111,9 +110,11 @@ _GROUP_SUBJECT = Words("本群", "this group")
 _NAMING_THE_GROUP = ("群", "大家", "我们", "咱们", "group", "everyone", "we ", "our ", "us ")
 MAY_NOT_WRITE = Words("这里的记忆你不能写。", "You may not write the memory here.")
 _EXPLICIT = re.compile(
-    r"(?<![不别勿])(?<!不[要用必])(?<!别[再去])(?:记住|记下|记着|帮我记|记一下)"
-    r"|(?<![还你不])记得我(?![吗么？?])|以后(?!再说)|从今往后|从现在起"
-    r"|(?<!not )(?<!n't )(?<!do you )(?<!never )\b(?:remember|keep in mind|note that)\b|\bfrom now on\b",
+    r"(?<![不别勿没甭])(?<!不[要用必])(?<!没有)(?<!别[再去])(?:记住|记下|记着|帮我记|记一下)"
+    r"(?!了?(?:吗|么|没有?)?\s*(?:[？?]|$)|了?[吗么]|的(?!是)|过|了?(?:什么|哪些|多少))"
+    r"|(?<![还你不])记得我(?![吗么？?])|以后(?!再|有空|可能|也许|[想吧])|从今往后|从现在起"
+    r"|(?<!not )(?<!n't )(?<!you )(?<!never )(?<!\bi )(?<!still )\b(?:remember|keep in mind|note that)\b"
+    r"|\b(?:can|could|will|would) you (?:please )?remember\b|\bfrom now on\b",
     re.IGNORECASE,
 )
 """A command to keep it; not the question whether it is known, and not the wish that it be forgotten."""

@@ -70,13 +70,14 @@ class Editing:
 
     # Changing
 
-    async def retire(self, name: str, by: By, reason: str = "") -> Known:
-        """Move an entry to history."""
+    async def retire(self, name: str, by: By) -> Known:
+        """Move an entry to history. The entry as it was."""
         known = self._changeable(name, by)
-        return await self._edit(known, by, f"移到历史：{known.belief.statement}", _retiring(by, reason))
+        await self._edit(known, by, f"移到历史：{known.belief.statement}", _retiring(by, _DELETED))
+        return known
 
     async def forget(self, query: str, by: By) -> Known:
-        """Move to history what a query means: a number, or words of the entry.
+        """Move to history what a query means: a number, or words of the entry. The entry as it was.
 
         Raises:
             NotThere: nothing that this person may forget answers to it.
@@ -94,7 +95,8 @@ class Editing:
             if known.belief.current and self._writer.may_change(by, known.path)
         ]
         known = _the_one(meant_by(query, shown))
-        return await self._edit(known, by, f"忘掉：{known.belief.statement}", _retiring(by, ""))
+        await self._edit(known, by, f"忘掉：{known.belief.statement}", _retiring(by, _FORGOTTEN))
+        return known
 
     async def edit(self, name: str, text: str, by: By) -> Known:
         """Give an entry another text, by hand. Raises `ToolFailed` if nothing of it can be seen."""
@@ -152,7 +154,7 @@ class Editing:
             for number in gone:
                 path = holdings.place(number)
                 page = pages.get(path) or self._writer.ready(holdings, path, by)
-                pages[path] = edits.retired(page, number, today, "清空", today, by.cause)
+                pages[path] = edits.retired(page, number, today, _CLEARED.say(by.language), today, by.cause)
             return Plan(pages, f"清空 {len(gone)} 条") if pages else None
 
         await self._writer.write(by, plan)
@@ -249,10 +251,14 @@ def _the_one(matches: Sequence[Match]) -> Known:
     return matches[0].known
 
 
-def _retiring(by: By, reason: str) -> _Edit:
-    return lambda page, belief, day: edits.retired(page, belief.number or 0, day, reason, day, by.cause)
+def _retiring(by: By, reason: Words) -> _Edit:
+    said = reason.say(by.language)
+    return lambda page, belief, day: edits.retired(page, belief.number or 0, day, said, day, by.cause)
 
 
 _NAMED = 5
+_DELETED = Words("本人删除", "deleted by hand")
+_FORGOTTEN = Words("本人要求忘掉", "to be forgotten")
+_CLEARED = Words("清空", "cleared")
 _GROUPS_OWN = Words("群里记的事，只有这个群看得到。", "What a group remembers is seen in that group only.")
 _NO_ENTRY = Words("没有这一条。", "There is no such entry.")

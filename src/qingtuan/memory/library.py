@@ -31,6 +31,8 @@ _ALIASES = "shared/aliases.md"
 
 _WIDER = 4
 """By how much a search asks for more when what it found is not wanted."""
+_WIDEST = 500
+"""Hits beyond which it does not ask for more."""
 
 
 class Library:
@@ -91,7 +93,7 @@ class Library:
                 allowed, looked = dict(self._findable(sight, past=past)), True  # brings the index up to date
                 continue
             found = [one for one in self._found(sight, hits) if wanted(one)]
-            if len(found) >= limit or len(hits) < ask:
+            if len(found) >= limit or len(hits) < ask or ask > _WIDEST:
                 return found[:limit]
             ask *= _WIDER
 

@@ -6,7 +6,7 @@ Nothing is overwritten unread, and what became of every belief on the written pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from qingtuan.clock import Clock, day_of
@@ -159,8 +159,12 @@ class Writer:
                 if new is None and old is not None:
                     self._append(Kind.BELIEF_RETRACTED, scope, old, by, gone=True)
                 elif new is not None and (old is None or not _same(old, new)):
-                    over = old is not None and old.belief.current and not new.belief.current
-                    self._append(Kind.BELIEF_RETRACTED if over else Kind.BELIEF_WRITTEN, scope, new, by)
+                    if old is not None and old.belief.current and not new.belief.current:
+                        # As it was believed: the line in history has the reason in it, too.
+                        over = replace(new, belief=replace(new.belief, text=old.belief.text, current=True))
+                        self._append(Kind.BELIEF_RETRACTED, scope, over, by)
+                    else:
+                        self._append(Kind.BELIEF_WRITTEN, scope, new, by)
 
     def seen_again(self, known: Known, by: By) -> None:
         """Write down that somebody said what stands there already."""
