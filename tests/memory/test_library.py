@@ -105,7 +105,7 @@ async def test_writes_are_followed_at_once_by_words_and_by_meaning(tmp_path: Pat
     assert await found(world, "香菜") == ["不吃葱"]  # with vectors all that may be seen has a rank
     await world.editing.retire("1", world.by(""))
     assert await found(world, "葱") == []
-    assert await found(world, "葱", past=True) == ["2026-11-29~2026-11-29：曾不吃葱"]
+    assert await found(world, "葱", past=True) == ["2026-11-29~2026-11-29：曾不吃葱（本人删除）"]
     world.close()
 
 
