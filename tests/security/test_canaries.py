@@ -80,6 +80,7 @@ async def test_a_member_is_as_safe_from_the_owner(chat: Conversation, caplog: py
     """A person's private beliefs are for that person's private chat, also from the owner's requests."""
     obey(chat)
     for space in (None, GROUP):
+        await chat.later(minutes=5)  # what is still due elsewhere
         watching = Watching(chat)
         for attempt in list(attempts(chat))[::3]:
             # What the member said is an episode: in private, the owner may look for those.
