@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qingtuan.models.embedded.kinds import kind_of
+from qingtuan.models.embedded.kinds import addressed, kind_of
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,16 @@ from qingtuan.models.embedded.kinds import kind_of
 )
 def test_the_words_tell_the_kind(words: str, kind: str | None) -> None:
     assert kind_of(words) == kind
+
+
+@pytest.mark.parametrize(
+    ("words", "reply", "said"),
+    [
+        ("我一般喜欢坐哪里？", "我一般喜欢坐二楼。", "你一般喜欢坐二楼。"),
+        ("我叫什么", "我叫小青团。", "我叫小青团。"),
+        ("你是谁", "我是小青团。", "我是小青团。"),
+        ("我", "我", "我"),
+    ],
+)
+def test_an_echo_of_the_speaker_is_turned_towards_them(words: str, reply: str, said: str) -> None:
+    assert addressed(reply, words) == said

@@ -1,4 +1,4 @@
-"""What a person told, put in order by code: asking the small model for it makes its sentences worse."""
+"""Sentences of the small model, put in order by code: asking it for more makes them worse."""
 
 from __future__ import annotations
 
@@ -43,3 +43,14 @@ def about_the_speaker(content: str, words: str) -> str:
     begins = _SUBJECT.match(content)
     own = content.startswith("用户") and content[:4] in words
     return content if begins is None or own else content[begins.end() :]
+
+
+_ECHO = 4
+"""Characters in a row that a reply has from the question: then its 我 is the speaker's."""
+
+
+def addressed(reply: str, words: str) -> str:
+    """`reply` with 你 for the 我 that it begins with, where it only repeats how the speaker began: asked 我喜欢坐哪里,
+    the small model answers 我喜欢坐…"""
+    echo = len(reply) >= _ECHO and reply[0] == "我" and reply[:_ECHO] == words[:_ECHO]
+    return f"你{reply[1:]}" if echo else reply

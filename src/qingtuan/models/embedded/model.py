@@ -28,7 +28,7 @@ from qingtuan.models.chat import (
 from qingtuan.models.embedded import guards
 from qingtuan.models.embedded.days import with_said_days, with_said_rule
 from qingtuan.models.embedded.judge import fault_of, may_stream
-from qingtuan.models.embedded.kinds import about_the_speaker, kind_of
+from qingtuan.models.embedded.kinds import about_the_speaker, addressed, kind_of
 from qingtuan.models.embedded.process import Done, EngineDied, EngineRefused
 from qingtuan.models.embedded.prompt import Shaped, corrected, shape
 from qingtuan.models.embedded.schema import Answered, ReplyReader, read_answer
@@ -210,7 +210,7 @@ class _Hearing:
 
     def take(self, piece: str) -> str:
         """Take the next piece; gives the text that may be shown now, perhaps none."""
-        self.reply += self._reader.feed(piece)
+        self.reply = addressed(self.reply + self._reader.feed(piece), self.shaped.words)
         ends = [match.end() for match in _SENTENCE_END.finditer(self.reply)]
         if self._held_back or not ends:
             return ""

@@ -42,6 +42,7 @@ _BEGINNING = 120
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _LATIN = re.compile(r"[A-Za-z]{2,}")
 _CARD = ("[角色卡", "[Persona card")
+_DAY_SAID = re.compile(r"（从 [-\d]+ 说的话）$| \(from what was said on [-\d]+\)$")
 _SENTENCE = re.compile(r"[。.;；\n]")
 
 
@@ -288,12 +289,17 @@ def _tool_line(tool: ToolSpec, language: Language) -> str:
 def _whole_lines(text: str, room: int) -> str:
     """As many whole lines as fit, from the first on."""
     kept: list[str] = []
-    for line in text.splitlines():
+    for line in map(_without_day, text.splitlines()):
         room -= len(line) + 1
         if room < 0:
             break
         kept.append(line)
     return "\n".join(kept)
+
+
+def _without_day(line: str) -> str:
+    """A line of memory without the day of what was said: this model repeats it in its answers."""
+    return _DAY_SAID.sub("", line) if line.startswith("- ") else line
 
 
 def _middle_out(text: str, limit: int) -> str:
