@@ -14,6 +14,7 @@ from qingtuan.clock import Clock, SystemClock
 from qingtuan.confirmations import book
 from qingtuan.confirmations.book import Book
 from qingtuan.events import inbox, outbox, sessions, turns
+from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log, Place
 from qingtuan.events.outbox import Outbox
 from qingtuan.events.requests import Requests
@@ -24,11 +25,12 @@ from qingtuan.identity.access import Limits as AccessLimits
 from qingtuan.identity.people import People
 from qingtuan.identity.scopes import Role
 from qingtuan.ids import Ids
-from qingtuan.language import Language
+from qingtuan.language import Language, Words
 from qingtuan.memory import summaries
 from qingtuan.memory.recall_tool import RecollectionTools
 from qingtuan.memory.tools import MemoryTools
 from qingtuan.memory.wiki import ledger
+from qingtuan.models.embedded.texts import SMALL_MODEL
 from qingtuan.personas import cards
 from qingtuan.prompt import templates
 from qingtuan.settings import Settings
@@ -90,6 +92,12 @@ class App:
     def language(self) -> Language:
         """The language of every sentence to people who have none of their own."""
         return self.settings.speaks
+
+    @property
+    def first_words(self) -> Words | None:
+        """What to tell the owner once, along with the first answer that a model gives here: that it is a small one."""
+        answered = self.kit.record.log.of_kind(Kind.MODEL_ANSWERED, limit=1)
+        return SMALL_MODEL if self.answering.embedded and not answered else None
 
     @property
     def stage(self) -> Stage:
@@ -158,7 +166,7 @@ class App:
         )
         queues = SessionQueues()
         afterwards = Afterwards(kit, _chores(kit, parts, settings))
-        commands = _commands(kit, parts, queues, afterwards, settings)
+        commands = _commands(kit, parts, queues, afterwards)
         gate = Gate(log, clock, settings.zone, lambda: _access(settings))
 
         def ended(turn: Turn, _: Outcome) -> None:
@@ -272,9 +280,7 @@ def _chores(kit: Kit, parts: Remembering, settings: Settings) -> Chores:
     return Chores(at_once, when_quiet, settings.memory.quiet_seconds)
 
 
-def _commands(
-    kit: Kit, parts: Remembering, queues: SessionQueues, afterwards: Afterwards, settings: Settings
-) -> Commands:
+def _commands(kit: Kit, parts: Remembering, queues: SessionQueues, afterwards: Afterwards) -> Commands:
     commands: list[Commands] = []
     every = [
         *memory_commands(parts.memory, parts.recall, parts.undoing, kit.people, parts.customs.zone),

@@ -52,12 +52,15 @@ async def run(args: argparse.Namespace, shell: Shell) -> int:
     saying = _saying(args)
     first = partial(have_model, shell, needed=not saying.text.startswith("/"))
     async with entered(shell, "qingtuan ask", first=first) as door:
+        first_words = door.app.first_words if door.app is not None else None
         show = Silent() if args.json else Drawn(shell) if sys.stdout.isatty() else Plain(shell)
         done = await _ask(door.link, saying, show, shell)
         if args.json and done.status in _SPOKEN:
             shell.out(dumped({name: value for name, value in wire.done_as_json(done).items() if name != "status"}))
         elif done.error is not None and done.error != done.reply:
             shell.note(done.error)
+        if first_words is not None and done.status == "answered" and not saying.text.startswith("/"):
+            shell.note(shell.say(first_words))
         if door.app is not None and done.session is not None and done.status != "stopped":
             # The end counts as quiet: what is due for this session is done now, and nobody waits for it.
             await door.app.idle(door.app.kit.record.sessions.get(done.session))
