@@ -118,3 +118,8 @@ class World:
 
     def commits(self) -> list[str]:
         return self.wiki.git("log", "--all", "--format=%s").splitlines()
+
+
+def told(events: list[Event]) -> list[tuple[str, str, object]]:
+    """Kind, scope and number of what events say of beliefs."""
+    return [(event.kind.value.partition(".")[2], event.payload["scope"], event.payload["number"]) for event in events]

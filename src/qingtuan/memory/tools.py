@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime
 from typing import Annotated
 
@@ -21,6 +22,12 @@ from qingtuan.messages import Origin
 from qingtuan.tools.tool import EVERYONE, MEMBERS, ToolContext, ToolResult, tool
 
 _LABELS = frozenset({"topic", "subject", "predicate", "kind"})
+_NOTE_IT = re.compile(
+    r"(?<![别不])(?<!不[要用])(?:记一下|记下|[记做写存](?:一?[个篇成到进]){0,2}笔记|存一下|保存|收藏)"
+    r"|(?<!not )(?<!n't )\b(?:(?:take|make) a note|(?:note|write|jot) (?:this|that|it|these) down|as a note"
+    r"|(?:save|keep) (?:this|that|it|these))\b",
+    re.IGNORECASE,
+)
 _MOST = 20
 
 
@@ -68,7 +75,13 @@ class MemoryTools:
         done = await self._memory.remember(wish, self._by(context))
         return ToolResult(_told(done, context.language), undo=done.outcome in ("new", "replaced", "past"))
 
-    @tool(risk=Risk.WRITE, returns="own", roles=MEMBERS, examples=("帮我记个笔记", "save this page as a note"))
+    @tool(
+        risk=Risk.WRITE,
+        returns="own",
+        roles=MEMBERS,
+        asked_for=_NOTE_IT,
+        examples=("帮我记个笔记", "save this page as a note"),
+    )
     async def note_write(self, context: ToolContext, title: str, content: str) -> ToolResult:
         """Write a longer text (notes, minutes, lists) as a page of its own. For single facts use remember."""
         path = await self._notes.write(title, content, self._by(context))

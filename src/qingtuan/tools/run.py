@@ -139,6 +139,7 @@ def prepare(call: Call, registry: Registry, situation: Situation, *, approved: s
 
 def _facts(tool: Tool, arguments: Mapping[str, Any], registry: Registry, situation: Situation) -> CallFacts:
     granted = registry.granted(tool.name)
+    asked_for = tool.asked_for is not None and tool.asked_for.search(situation.words) is not None
     return CallFacts(
         tool=tool.name,
         risk=tool.risk,
@@ -147,7 +148,7 @@ def _facts(tool: Tool, arguments: Mapping[str, Any], registry: Registry, situati
         sends_out=tool.sends_out,
         # Who may call an act may not therefore confirm it: that takes a setting.
         roles=granted if tool.risk.acts else tool.roles | granted,
-        labels=tool.exempt,
+        labels=frozenset(arguments) if asked_for else tool.exempt,
         material=situation.material,
         own_words=situation.words,
         resolved=situation.resolved,
