@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from datetime import date, timedelta
@@ -14,6 +15,7 @@ from qingtuan.errors import NotAllowed, NotThere, PageUnreadable, StorageFailed,
 from qingtuan.events.kinds import Kind
 from qingtuan.identity.scopes import Scope, Visibility
 from qingtuan.language import Words
+from qingtuan.memory.acts import Remembered
 from qingtuan.memory.memory import Policies
 from qingtuan.memory.wiki import store as store_module
 from qingtuan.messages import Space
@@ -277,6 +279,20 @@ async def test_an_entry_deleted_by_hand_meanwhile_is_not_there(world: World, mon
     with pytest.raises(NotThere):
         await world.editing.retire("1", world.by(""))
     assert world.current() == ["#2 不吃葱"]
+
+
+async def test_writes_at_the_same_time_share_no_number(world: World) -> None:
+    wishes = [
+        world.say(f"第{number}件事", world.by(f"记住第{number}件事"), kind="preference", topic=f"话题{number % 5}")
+        for number in range(20)
+    ]
+    done = await asyncio.gather(*wishes, world.editing.clear(world.by("")))
+    names = [one.known.name for one in done if isinstance(one, Remembered) and one.known]
+    assert sorted(map(int, names)) == list(range(1, 21))
+    assert [
+        entry.number for entry in world.library.holdings(Scope.of_person("owner")).entries if not entry.number
+    ] == []
+    assert world.index.verify(world.library.entries()) == []
 
 
 async def test_a_page_that_never_stands_still_is_given_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ Nothing is overwritten unread, and what became of every belief on the written pa
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -52,6 +53,8 @@ class Writer:
         self._clock = clock
         self._highest: dict[Scope, int] = {}
         """By scope, the highest number that was ever given, as far as events know."""
+        self._lock = asyncio.Lock()
+        """Two plans on different pages of a scope would take the same number."""
 
     # What a plan rests on
 
@@ -125,22 +128,26 @@ class Writer:
             StorageFailed: the disk refuses, or somebody keeps changing the pages.
             PageUnreadable, LimitReached: something else stands there; a page would be too long.
         """
-        for _ in range(_TRIES):
-            wanted = plan()
-            if wanted is None:
-                return
-            paths = tuple(wanted.pages)
-            before = dict(self.numbered(paths))
-            changes = [Change(path, self.library.content(path), page.to_bytes()) for path, page in wanted.pages.items()]
-            try:
-                await self.library.store.write(changes, by.place, cause=by.cause, message=wanted.message)
-            except PageChanged:
-                self.library.follow(paths)  # somebody is editing: read again, plan again
-                continue
-            self.library.wrote(wanted.pages)
-            self.tell(before, dict(self.numbered(paths)), by)
-            return
+        async with self._lock:
+            for _ in range(_TRIES):
+                wanted = plan()
+                if wanted is None or await self._written(wanted, by):
+                    return
         raise StorageFailed(_KEEPS_CHANGING)
+
+    async def _written(self, wanted: Plan, by: By) -> bool:
+        """Write what was planned; False if somebody changed a page meanwhile."""
+        paths = tuple(wanted.pages)
+        before = dict(self.numbered(paths))
+        changes = [Change(path, self.library.content(path), page.to_bytes()) for path, page in wanted.pages.items()]
+        try:
+            await self.library.store.write(changes, by.place, cause=by.cause, message=wanted.message)
+        except PageChanged:
+            self.library.follow(paths)
+            return False
+        self.library.wrote(wanted.pages)
+        self.tell(before, dict(self.numbered(paths)), by)
+        return True
 
     def numbered(self, paths: Iterable[str]) -> Iterator[tuple[tuple[Scope, int], Entry]]:
         """The entries with a number on these pages, by scope and number."""
