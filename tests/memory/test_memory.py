@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from qingtuan.errors import NotAllowed, NotThere, PageUnreadable, StorageFailed, ToolFailed
+from qingtuan.errors import LimitReached, NotAllowed, NotThere, PageUnreadable, StorageFailed, ToolFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.identity.scopes import Scope, Visibility
 from qingtuan.language import Words
@@ -231,6 +231,28 @@ async def test_what_was_said_later_wins_also_if_it_came_in_earlier(world: World)
     done = await world.say("优先三楼靠窗", late, **SEAT, value="三楼靠窗")
     assert done.outcome == "past"
     assert world.current() == ["#1 优先二楼安静区"]
+
+
+async def test_what_is_no_entry_any_more_is_refused(world: World) -> None:
+    assert await world.add("长" * 1000)
+    with pytest.raises(LimitReached):
+        await world.add("长" * 1001)
+    with pytest.raises(LimitReached):
+        await world.editing.edit("1", "长" * 1001, world.by(""))
+    for label in ("topic", "subject", "predicate", "value"):
+        with pytest.raises(ToolFailed):
+            await world.say("不吃香菜", None, **{label: "x" * 301})
+    assert world.current() == ["#1 " + "长" * 1000]
+
+
+async def test_a_number_that_somebody_made_up_is_not_counted_on_from(world: World) -> None:
+    world.wiki.edit(PROFILE, "# 我\n## 当前\n- 手写的 ^999999999\n- 也是 ^7\n")
+    await world.memory.edited([PROFILE])
+    assert (await world.add("不吃香菜")).name == "8"
+    await world.editing.pin("999999999", world.by(""))
+    assert (await world.add("不吃葱")).name == "9"
+    await world.editing.retire("999999999", world.by(""))
+    assert world.current() == ["#7 也是", "#8 不吃香菜", "#9 不吃葱"]
 
 
 async def test_nothing_to_see_is_nothing_to_remember(world: World) -> None:

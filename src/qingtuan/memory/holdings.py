@@ -15,6 +15,9 @@ from qingtuan.memory.wiki.data_comment import BeliefData
 from qingtuan.memory.wiki.page import Belief, Page, what_counts
 from qingtuan.memory.wording import Wording, keys_of
 
+HIGHEST = 99_999_999
+"""The highest number that is counted on from; a page can hold one digit more."""
+
 Pages = Mapping[str, Page]
 """The readable pages of one scope that hold entries, by path."""
 
@@ -64,7 +67,7 @@ class Holdings:
                 self._top.pop(path, None)
             else:
                 self.pages[path] = page
-                self._top[path] = max(page.numbers, default=0)
+                self._top[path] = max((number for number in page.numbers if number <= HIGHEST), default=0)
             beliefs, data = (page.beliefs, page.data) if page else ((), ())
             self._bullets.put(path, (belief.number for belief in beliefs if belief.number is not None))
             self._data.put(path, data)
@@ -127,7 +130,10 @@ class Holdings:
         return next((entry for entry in self._entries[self.place(number)] if entry.number == number), None)
 
     def next_number(self, floor: int = 0) -> int:
-        """A number that was never used in the scope: above all that its pages hold, and above `floor`."""
+        """A number that was never used in the scope: above all that its pages hold, and above `floor`.
+
+        A number beyond `HIGHEST` is somebody's joke: it stays, and is not counted on from.
+        """
         return max([floor, *self._top.values()]) + 1
 
     def copied(self, path: str) -> frozenset[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qingtuan.errors import ToolFailed
+from qingtuan.errors import LimitReached, ToolFailed
 from qingtuan.identity.phrases import holds_contact
 from qingtuan.identity.privacy import How, Writing, visibility_for_write
 from qingtuan.identity.redaction import mask
@@ -13,13 +13,27 @@ from qingtuan.memory.beliefs import Candidate
 from qingtuan.memory.wiki.one_line import one_line
 from qingtuan.memory.wiki.page import Belief
 
+_LONGEST = 1000
+"""Characters of an entry."""
+_LONGEST_LABEL = 300
+"""Characters of what says what it is about, and of its value."""
+
 
 def candidate_of(wish: Wish, by: By) -> Candidate:
     """The candidate of a wish, its secrets covered and its label made by code.
 
     Raises:
-        ToolFailed: there is nothing to remember in it.
+        ToolFailed: there is nothing to remember in it, or a label is no label.
+        LimitReached: it is too long.
     """
+    labels = (wish.topic, wish.subject, wish.predicate, wish.value)
+    if max(map(len, labels)) > _LONGEST_LABEL:
+        raise ToolFailed(
+            Words(
+                f"topic、subject、predicate、value 各最多 {_LONGEST_LABEL} 字。",
+                f"Topic, subject, predicate and value have at most {_LONGEST_LABEL} characters each.",
+            )
+        )
     manual = wish.how == "manual"
     text = statement(wish.content, by, manual=manual)
     how: How = "manual" if manual else ("explicit" if by.explicit else "tool")
@@ -48,9 +62,17 @@ def statement(text: str, by: By, *, manual: bool) -> str:
     """What an entry may say: secrets covered; phone numbers stay in what somebody writes by hand in private.
 
     Raises:
+        LimitReached: it is too long.
         ToolFailed: nothing of it would be seen on a line.
     """
     clean = _clean(text, by, manual=manual)
+    if len(clean) > _LONGEST:
+        raise LimitReached(
+            Words(
+                f"太长了，一条最多 {_LONGEST} 字；长的请写成笔记。",
+                f"Too long: an entry has at most {_LONGEST} characters. Longer texts are notes.",
+            )
+        )
     if not one_line(clean):
         raise ToolFailed(Words("没有可以记的内容。", "There is nothing to remember in that."))
     return clean

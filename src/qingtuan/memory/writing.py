@@ -21,7 +21,7 @@ from qingtuan.ids import Ids
 from qingtuan.language import Language, Words
 from qingtuan.memory.acts import By
 from qingtuan.memory.beliefs import Standing, event_time
-from qingtuan.memory.holdings import Entry, Holdings
+from qingtuan.memory.holdings import HIGHEST, Entry, Holdings
 from qingtuan.memory.known import Known, type_of
 from qingtuan.memory.library import Library
 from qingtuan.memory.wiki import edits
@@ -82,8 +82,9 @@ class Writer:
         if scope not in self._highest:
             row = self.log.database.row(
                 "SELECT max(json_extract(payload, '$.number')) AS highest FROM events"
-                " WHERE kind IN (?, ?) AND json_extract(payload, '$.scope') = ?",
-                (Kind.BELIEF_WRITTEN, Kind.BELIEF_RETRACTED, str(scope)),
+                " WHERE kind IN (?, ?) AND json_extract(payload, '$.scope') = ?"
+                " AND json_extract(payload, '$.number') <= ?",
+                (Kind.BELIEF_WRITTEN, Kind.BELIEF_RETRACTED, str(scope), HIGHEST),
             )
             self._highest[scope] = (row["highest"] or 0) if row else 0
         return self._highest[scope]
@@ -162,7 +163,7 @@ class Writer:
         with self.log.transaction():
             for scope, number in sorted(before.keys() | after.keys()):
                 old, new = before.get((scope, number)), after.get((scope, number))
-                self._highest[scope] = max(self.floor(scope), number)
+                self._highest[scope] = max(self.floor(scope), number if number <= HIGHEST else 0)
                 if new is None and old is not None:
                     self._append(Kind.BELIEF_RETRACTED, scope, old, by, gone=True)
                 elif new is not None and (old is None or not _same(old, new)):
