@@ -108,7 +108,24 @@ async def test_search_gives_text_first_with_number_days_and_page(world: World, c
     await call("remember", "记住优先二楼", content="优先二楼安静区", **SEAT, value="二楼安静区", until="2026-12-31")
     await call("note_write", "记笔记", title="安静的地方", content="图书馆二楼安静区，咖啡馆")
     result = await call("memory_search", query="二楼安静区", limit=1)
-    assert result.text == "- 图书馆：优先二楼安静区（#1, 2026-11-29~2026-12-31, users/owner/preferences/图书馆.md）"
+    assert result.text == "- 图书馆：优先二楼安静区（#1, 2026-11-29~2026-12-31, users/owner/preferences/图书馆.md:10）"
+    source = world.events(Kind.MESSAGE_RECEIVED)[0].id
+    assert result.data == [
+        {
+            "scope": "user:owner",
+            "text": "图书馆：优先二楼安静区",
+            "path": "users/owner/preferences/图书馆.md",
+            "name": "1",
+            "line": 10,
+            "current": True,
+            "since": "2026-11-29",
+            "until": "2026-12-31",
+            "how": "explicit",
+            "source": source,
+        }
+    ]
+    page = await call("wiki_read", path="users/owner/preferences/图书馆.md:10")
+    assert page.text.startswith("# 图书馆")
     both = (await call("memory_search", query="二楼安静区", limit=99)).text
     assert "笔记《安静的地方》" in both
     assert "users/owner/notes/安静的地方.md" in both
@@ -138,8 +155,9 @@ async def test_what_is_of_others_is_marked_has_no_number_or_page_and_is_material
     result = await call("memory_search", query="乌龙茶还是绿茶")
     assert "[li] 喝乌龙茶（2026-11-29）" in result.text
     assert "体检" not in result.text
-    assert "喝绿茶（#1, 2026-11-29, users/owner/profile.md）" in result.text
+    assert "喝绿茶（#1, 2026-11-29, users/owner/profile.md:10）" in result.text
     assert result.origin is Origin.FORWARD
+    assert {"scope": "user:li", "text": "喝乌龙茶"} in result.data
     alone = await call("memory_search", query="喝绿茶", limit=1)
     assert alone.origin is None
 
@@ -150,7 +168,7 @@ async def test_what_a_group_member_said_is_material_for_the_others(world: World,
     search = call.tools["memory_search"].run
     theirs = await search(call.context("", "li", GROUP), {"query": "聚餐"})
     mine = await search(call.context("", "ming", GROUP), {"query": "聚餐"})
-    assert theirs.text == mine.text == "- [本群] 周五聚餐（#群1, 2026-11-29, groups/qq-777/records/聚餐.md）"
+    assert theirs.text == mine.text == "- [本群] 周五聚餐（#群1, 2026-11-29, groups/qq-777/records/聚餐.md:10）"
     assert (theirs.origin, mine.origin) == (Origin.FORWARD, None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
@@ -105,7 +105,8 @@ class MemoryTools:
         origins = [one.origin for one in found if isinstance(one, Note) and one.origin]
         if any(self._recall.is_of_others(one, context.reader) for one in found):
             origins.append(Origin.FORWARD)
-        return ToolResult("\n".join(lines), origin=inherit(origins) if origins else None)
+        data = [_facts(one, context) for one in found]
+        return ToolResult("\n".join(lines), data, origin=inherit(origins) if origins else None)
 
     @tool(risk=Risk.WRITE, returns="own", roles=MEMBERS, examples=("忘掉我的座位偏好", "forget what I said about tea"))
     async def memory_forget(self, context: ToolContext, query: str) -> ToolResult:
@@ -117,7 +118,7 @@ class MemoryTools:
     @tool(risk=Risk.READ, returns="own", roles=EVERYONE, examples=("打开图书馆那一页", "show me the page"))
     async def wiki_read(self, context: ToolContext, path: Annotated[str, "as memory_search gives it"]) -> ToolResult:
         """A whole page of the wiki."""
-        page = self._notes.read(sight(context.reader), path)
+        page = self._notes.read(sight(context.reader), _LINE_NUMBER.sub("", path))
         return ToolResult(page.text, origin=page.origin)
 
     def _by(self, context: ToolContext) -> By:
@@ -164,13 +165,34 @@ def _line(found: Known | Note, context: ToolContext) -> str:
     # By its number an entry is changed; the number of somebody else's would mean another one here.
     own = found.scope.kind != "user" or not mark
     # A page is named only to those who may read it: its name tells what it is about.
-    path = found.path if sight(context.reader).whole(found.scope) else ""
+    path = f"{found.path}:{found.belief.line}" if sight(context.reader).whole(found.scope) else ""
     facts = ", ".join(part for part in (f"#{found.name}" if own and found.name else "", days, path) if part)
     past = "" if found.belief.current else _PAST.say(language)
     said = f"{mark}{past}{harmless(found.told)}"
     return _LINE.say(language).format(text=said, facts=facts) if facts else f"- {said}"
 
 
+def _facts(found: Known | Note, context: ToolContext) -> dict[str, Any]:
+    """The same for programs, with where it comes from; of what others made public no more than that."""
+    facts: dict[str, Any] = {"scope": str(found.scope), "text": found.text if isinstance(found, Note) else found.told}
+    if not sight(context.reader).whole(found.scope):
+        return facts
+    facts["path"] = found.path
+    if isinstance(found, Note):
+        return facts | {"title": found.title, "origin": str(found.origin) if found.origin else None}
+    belief, data = found.belief, found.belief.data
+    return facts | {
+        "name": found.name,
+        "line": belief.line,
+        "current": belief.current,
+        "since": data.since and data.since.isoformat(),
+        "until": data.until and data.until.isoformat(),
+        "how": data.how,
+        "source": data.source,
+    }
+
+
+_LINE_NUMBER = re.compile(r":\d+$")
 _TOLD = {
     "new": Words("记下了：{text}（#{name}）", "Noted: {text} (#{name})"),
     "same": Words("已经记着了：{text}（#{name}），没有改动", "Known already: {text} (#{name}); nothing changed"),
