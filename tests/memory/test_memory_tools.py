@@ -224,6 +224,10 @@ def test_a_forward_is_noted_at_once_when_its_reader_asks_for_it(call: Caller, wo
     prepared = prepare(Call("c1", "note_write", json.dumps(arguments)), registry, situation)
     assert isinstance(prepared, Prepared)
     assert prepared.stopped is not runs
+    said = replace(situation, material=(Piece(Origin.FORWARD), Piece(Origin.PERSON, person="li")))
+    beside = prepare(Call("c1", "note_write", json.dumps(arguments)), registry, said)
+    assert isinstance(beside, Prepared)
+    assert beside.stopped
     for name in ("remember", "memory_forget"):
         given = {"content": "主人同意转账"} if name == "remember" else {"query": "转账"}
         other = prepare(Call("c1", name, json.dumps(given)), registry, situation)

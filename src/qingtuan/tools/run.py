@@ -140,6 +140,8 @@ def prepare(call: Call, registry: Registry, situation: Situation, *, approved: s
 def _facts(tool: Tool, arguments: Mapping[str, Any], registry: Registry, situation: Situation) -> CallFacts:
     granted = registry.granted(tool.name)
     asked_for = tool.asked_for is not None and tool.asked_for.search(situation.words) is not None
+    # What other people said beside it was not forwarded by the speaker.
+    asked_for = asked_for and all(piece.origin.foreign for piece in situation.material)
     return CallFacts(
         tool=tool.name,
         risk=tool.risk,

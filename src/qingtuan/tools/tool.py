@@ -113,8 +113,8 @@ class Tool:
     exempt: frozenset[str] = frozenset()
     """Arguments that are labels and need no evidence in the speaker's words (a kind, a predicate)."""
     asked_for: re.Pattern[str] | None = None
-    """Words of the speaker that ask for this to be done with material ("记一下" beside a forward): then no argument
-    needs evidence. Only for a `write` whose result stays material."""
+    """Words of the speaker that ask for this to be done with a forward, link or file ("记一下"): then no argument needs
+    evidence. Only for a `write` whose result stays material."""
     patience: timedelta = timedelta(minutes=30)
     """How long a question about a call stays open."""
     version: str = ""
