@@ -112,6 +112,8 @@ def test_a_sentence_keeps_its_own_negation(text: str) -> None:
 def test_wishes_without_a_subject_are_noted_in_the_persons_words() -> None:
     assert guards.says_otherwise("The owner never calls the user", "Never call me after 10pm")
     assert guards.says_otherwise("会议", "以后周五不要给我安排会议")
+    assert guards.says_otherwise("他不喝咖啡", "我不喝咖啡")
+    assert not guards.says_otherwise("他不喝咖啡", "他不喝咖啡")
     assert not guards.says_otherwise("用户以后坐二楼", "我以后坐二楼")
 
 

@@ -163,6 +163,7 @@ _NO_NEGATION = re.compile(
     r"\bno problem\b|\bno worries\b|\bnot only\b|\bwhy not\b|\bnot bad\b|\bno\.\s?\d",
     re.IGNORECASE,
 )
+_SOMEBODY = re.compile(r"他|她|(?:he|she)\b", re.IGNORECASE)
 _FIRST_PERSON = re.compile(r"我|I\b", re.IGNORECASE)
 _SHORT = 80
 _CLAUSE = re.compile(r"[，。！？；、,.!?;\n]+|但是?|而且|\bbut\b|\band\b", re.IGNORECASE)
@@ -187,12 +188,13 @@ def negation_kept(source: str, fact: str) -> bool:
 def says_otherwise(fact: str, words: str) -> bool:
     """Whether `words` themselves are a safer note than `fact`, which the model made of them.
 
-    So where a denial was lost, where most of the fact stands nowhere in the words, and for wishes without a subject
-    (别叫我老师, never call me after ten), in which the model mixes up who is who.
+    So where a denial was lost, where it speaks of somebody else, where most of it stands nowhere in the words, and
+    for wishes without a subject (别叫我老师, never call me after ten), in which the model mixes up who is who.
     """
     told = pieces(fact)
     foreign = 2 * len(told & pieces(words)) < len(told)
-    if foreign or not negation_kept(words, fact):
+    somebody_else = _SOMEBODY.match(fact) and not _SOMEBODY.match(words)
+    if foreign or somebody_else or not negation_kept(words, fact):
         return True
     return wishes(words) and not _FIRST_PERSON.match(words.strip()) and len(words) <= _SHORT
 

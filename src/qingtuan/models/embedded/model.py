@@ -22,6 +22,7 @@ from qingtuan.models.chat import (
     Request,
     TakenBack,
     TextDelta,
+    ToolSpec,
     Usage,
     WireRequest,
 )
@@ -179,12 +180,8 @@ class EmbeddedModel:
         arguments = with_said_days(given, shaped.words, now, zone)
         if tool is not None and "rrule" in tool.parameters.get("properties", {}):
             arguments = with_said_rule(arguments, shaped.words, now, zone)
-        if answered.tool == "remember" and guards.says_otherwise(str(arguments.get("content", "")), shaped.words):
-            arguments["content"] = shaped.words
         if answered.tool == "remember":
-            arguments["content"] = about_the_speaker(str(arguments.get("content", "")), shaped.words)
-        if tool is not None and "kind" in tool.parameters.get("properties", {}) and answered.tool == "remember":
-            arguments |= {"kind": kind} if (kind := kind_of(shaped.words)) else {}
+            arguments |= _note(arguments, shaped.words, tool)
         return json.dumps(arguments, ensure_ascii=False)
 
 
@@ -220,6 +217,15 @@ class _Hearing:
             return ""
         self.shown += whole
         return whole
+
+
+def _note(arguments: Mapping[str, Any], words: str, tool: ToolSpec | None) -> dict[str, str]:
+    """What is written down, in the person's own words where the model's are not safe, and of which kind it is."""
+    content = about_the_speaker(str(arguments.get("content", "")), words)
+    if guards.says_otherwise(content, words):
+        content = about_the_speaker(words, words)
+    kind = kind_of(words) if tool is not None and "kind" in tool.parameters.get("properties", {}) else None
+    return {"content": content, "kind": kind} if kind else {"content": content}
 
 
 def _sum(usage: Usage, done: Done) -> Usage:

@@ -245,6 +245,8 @@ def _frame(tool: str | None, go_on: ToolSpec | None) -> Words:
         return texts.FOUND
     if tool == "remember":
         return texts.NOTED
+    if tool == "reminder_create":
+        return texts.SET
     return texts.GO_ON if go_on else texts.RESULT
 
 

@@ -18,6 +18,10 @@ MORE_TOOLS = Words("这次还可以用：", "Also for this message:")
 NO_ENTRIES = Words("[没有与这句话有关的记忆]", "[No memory about this]")
 ENTRIES = Words("[记忆里有就照着答，称用户“你”]", '[If the memory tells it, answer from it, as "you …"]')
 RESULT = Words(
+    "[工具结果] {text}\n[用一两句话告诉用户结果]",
+    "[Tool result] {text}\n[Tell the user (as you) the result in a sentence or two]",
+)
+SET = Words(
     "[工具结果] {text}\n[用一两句话告诉用户结果，日期和时间照着写出来]",
     "[Tool result] {text}\n[Tell the user (as you) the result in a sentence or two, repeating dates and times]",
 )
