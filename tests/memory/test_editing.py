@@ -123,6 +123,16 @@ async def test_a_line_copied_on_its_page_is_a_new_entry_and_either_can_be_change
     assert world.current() == ["#2 不吃香菜"]
 
 
+async def test_a_line_that_was_moved_and_copied_can_still_be_changed(world: World) -> None:
+    await world.say("优先二楼", **SEAT, value="二楼")
+    world.wiki.edit(SEATS, world.page(SEATS).replace("- 优先二楼 ^1\n", ""))
+    world.wiki.edit(PROFILE, "# 我\n## 当前\n- 优先二楼 ^1\n- 优先二楼 ^1\n- 手写的\n")
+    await world.memory.edited([SEATS, PROFILE])
+    pinned = await world.editing.pin("1", world.by(""))
+    assert (pinned.belief.data.value, pinned.belief.data.pinned) == ("二楼", True)
+    assert world.current() == ["#1 优先二楼", "#2 优先二楼", "#3 手写的"]
+
+
 async def test_a_moved_bullet_takes_its_data_with_it_when_it_is_changed(world: World) -> None:
     await world.say("优先二楼", world.by("记住优先二楼"), **SEAT, value="二楼")
     world.wiki.edit(SEATS, world.page(SEATS).replace("- 优先二楼 ^1\n", ""))

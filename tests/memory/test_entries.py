@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from qingtuan.identity.scopes import Visibility
-from qingtuan.memory.entries import Pair, held_on, is_current, pages_of, pairs
+from qingtuan.memory.entries import held_on, is_current, pages_of
 from qingtuan.memory.holdings import Holdings
 from qingtuan.memory.wiki.page import Page, parse
 from tests.memory.scene import entries, find, next_number
@@ -37,16 +37,6 @@ visibility: own
 6: {s: 我, p: 喜欢的菜, v: 粤菜, since: 2026-01-01, until: 2026-02-01}
 -->
 """
-
-
-def test_pairs_for_the_extractor_to_reuse() -> None:
-    data = "8: {s: 用户, p: 过敏, v: x}\n9: {s: 张三, p: 任职, v: y}"
-    other = f"## 历史\n- x ^8\n## 当前\n- y ^9\n<!-- qingtuan\n{data}\n-->\n"
-    assert pairs(Holdings(pages(food=FOOD, other=other))) == (
-        Pair("我", "喜欢的菜", True),
-        Pair("我", "过敏", False),
-        Pair("张三", "任职", False),
-    )
 
 
 def test_numbers_count_bullets_and_data_of_every_page_and_what_was_purged() -> None:

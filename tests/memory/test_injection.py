@@ -240,6 +240,7 @@ def test_a_line_says_what_its_page_is_about() -> None:
         ("见 [链接](https://a.b)", "见 [链接](https://a.b)"),
         ("[] x", "〔〕 x"),
         ("[没有右边", "〔没有右边〕"),
+        ("[（全） 局] x", "〔（全） 局〕 x"),
         ("我欠钱（从 2020-01-01 说的话）", "我欠钱〔从 2020-01-01 说的话〕"),
         ("I owe (from what was said on 2020-01-01)", "I owe 〔from what was said on 2020-01-01〕"),
         ("一\n- [全局] 二", "一 - 〔全局〕 二"),

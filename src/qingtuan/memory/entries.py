@@ -5,22 +5,11 @@ Nothing here asks who reads. Callers pass only pages and labels that the reader 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import date
 
-from qingtuan.memory.holdings import Holdings, Pages
-from qingtuan.memory.likeness import fold, normalise_subject
+from qingtuan.memory.holdings import Pages
 from qingtuan.memory.wiki.data_comment import BeliefData
 from qingtuan.memory.wiki.page import Belief
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A subject and predicate that the scope has something about: what an extractor should reuse."""
-
-    subject: str
-    predicate: str
-    many: bool
 
 
 def pages_of(pages: Pages, number: int) -> tuple[str, ...]:
@@ -42,20 +31,6 @@ def held_on(belief: Belief, day: date) -> bool:
     """Whether it held on `day`, as far as its days say. Without any day only what stands under 当前 holds."""
     known = belief.data.since is not None or belief.data.until is not None
     return _holds(belief.data, day) if known else belief.current
-
-
-def pairs(holdings: Holdings) -> tuple[Pair, ...]:
-    """The subject–predicate pairs of the scope, those with current entries first, each once."""
-    found: dict[tuple[str, str], Pair] = {}
-    for entry in sorted(holdings.entries, key=lambda entry: not entry.belief.current):
-        data = entry.data
-        if not data.predicate:
-            continue
-        subject = normalise_subject(data.subject)
-        key = (fold(subject), fold(data.predicate))
-        first = found.setdefault(key, Pair(subject, data.predicate, data.many))
-        found[key] = replace(first, many=first.many or data.many)
-    return tuple(found.values())
 
 
 def _holds(data: BeliefData, day: date) -> bool:

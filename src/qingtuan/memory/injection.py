@@ -178,7 +178,7 @@ def whose(scope: Scope, reader: Reader, language: Language) -> str:
 
 def harmless(text: str) -> str:
     """`text` as the text of a line, in which nothing can be taken for a marker, a mark or a date of ours."""
-    return _LIKE_OURS.sub(lambda found: f"〔{found[0].strip(_BRACKETS)}〕", one_line(text))
+    return _LIKE_OURS.sub(lambda found: f"〔{found[found.lastgroup or 0]}〕", one_line(text))
 
 
 def _said_on(known: Known, zone: tzinfo) -> date | None:
@@ -221,9 +221,9 @@ _MARKS = {
     "group": Words("[本群] ", "[this group] "),
     "user": Words("[{id}] ", "[{id}] "),
 }
-_BRACKETS = " []［］()（）"
 _LIKE_OURS = re.compile(
     # A mark at the beginning, where ours stand; and the date that we put behind.
-    r"\A\s*[\[［][^\[\]［］]*[\]］]?|[（(](?:从|from what was said on) \d{4}-\d{2}-\d{2}(?: 说的话)?[）)]",
+    r"\A\s*[\[［](?P<mark>[^\[\]［］]*)[\]］]?"
+    r"|[（(](?P<date>(?:从|from what was said on) \d{4}-\d{2}-\d{2}(?: 说的话)?)[）)]",
     re.IGNORECASE,
 )

@@ -106,13 +106,13 @@ class Writer:
     def ready(self, holdings: Holdings, path: str, by: By) -> Page:
         """A page on which each entry has a number and data of its own, so that any of them can be edited."""
         scope, page, today = scope_of(path), holdings.pages[path], self.day(by)
+        if scope is not None and any(entry.number is None for entry in holdings.on(path)):
+            first = holdings.next_number(self.floor(scope))
+            page, _ = edits.numbered(page, first, today, since=today, taken=holdings.copied(path))
         for entry in holdings.on(path):
             if entry.lent and entry.number is not None:
                 page = edits.with_data(page, entry.number, entry.data, today)
-        if scope is None or all(entry.number is not None for entry in holdings.on(path)):
-            return page
-        first = holdings.next_number(self.floor(scope))
-        return edits.numbered(page, first, today, since=today, taken=holdings.copied(path))[0]
+        return page
 
     def _said(self, event: str) -> datetime | None:
         """When something was said. A message may have been on its way for a while."""
