@@ -1,7 +1,4 @@
-"""The beliefs of one scope, over all of its pages: what stands where, and what holds on which day.
-
-Nothing here asks who reads. Callers pass only pages and labels that the reader may see (identity/privacy.py).
-"""
+"""What holds on which day. Pure."""
 
 from __future__ import annotations
 
