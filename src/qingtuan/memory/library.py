@@ -42,6 +42,8 @@ class Library:
         self.store = store
         self._index = index
         self._rooms: dict[Scope, Room] = {}
+        self._revisions: dict[Scope, int] = {}
+        """What the store had seen when a room was last brought up to date."""
         self._aliases: tuple[str | None, Mapping[str, str]] = (None, {})
         """What the page of aliases says, and the hash of the page that says so."""
 
@@ -166,8 +168,10 @@ class Library:
 
     def _room(self, scope: Scope) -> Room:
         """What is known of a scope, brought up to date with what the store last saw."""
+        revision, room = self.store.revision, self._rooms.get(scope)
+        if room is not None and self._revisions.get(scope) == revision:
+            return room
         now = self.store.hashes_of(scope)
-        room = self._rooms.get(scope)
         if room is None:
             room = self._rooms[scope] = Room(scope)
             room.take({path: self._read(path) for path in now})
@@ -176,6 +180,7 @@ class Library:
             room.take(
                 gone | {path: self._read(path) for path, digest in now.items() if room.hashes.get(path) != digest}
             )
+        self._revisions[scope] = revision
         return room
 
     def _read(self, path: str) -> tuple[str, Page | None] | None:

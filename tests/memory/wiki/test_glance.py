@@ -99,3 +99,19 @@ async def test_what_nobody_knows_of_is_noticed_though_it_did_not_change(old: Wik
     old.store.survey()
     old.store.glance([new])
     assert [edit.path for edit in await old.store.notice()] == [new]
+
+
+async def test_whoever_keeps_what_pages_say_can_tell_that_one_has_changed(old: WikiWorld) -> None:
+    before = old.store.revision
+    old.store.glance([PAGE, OTHER])
+    old.store.read(PAGE)
+    assert old.store.revision == before
+    old.edit(PAGE, CHANGED)
+    old.store.glance([PAGE])
+    assert (changed := old.store.revision) != before
+    (old.folder / OTHER).unlink()
+    old.store.read(OTHER)
+    assert (gone := old.store.revision) != changed
+    old.edit("users/owner/rules/new.md", TEXT)
+    old.store.survey()
+    assert old.store.revision != gone

@@ -66,6 +66,8 @@ class Listing:
         self._problems: dict[str, Words] = {}
         self._fresh = False
         """Whether something was learned that the cache does not know."""
+        self.revision = 0
+        """Another number whenever what is known of any page may be another."""
         self._load()
 
     # -------------------------------------------------------------------------------------------- asking
@@ -95,6 +97,18 @@ class Listing:
 
     def look(self, path: str) -> Snapshot | None:
         """One page as it is now, or None if there is none. Raises `PageUnreadable` as `Disk.read`."""
+        before = self._hash(path)
+        try:
+            return self._look(path)
+        finally:
+            if self._hash(path) != before:
+                self.revision += 1
+
+    def _hash(self, path: str) -> str | None:
+        seen = self._seen.get(_group(path), {}).get(path)
+        return seen.hash if seen else None
+
+    def _look(self, path: str) -> Snapshot | None:
         self._seen.get(_group(path), {}).pop(path, None)
         self._problems.pop(path, None)
         try:
@@ -143,6 +157,7 @@ class Listing:
             for path, seen in self._walk([top], clear=clear):
                 found.setdefault(_group(path), {})[path] = seen
         self._seen = found
+        self.revision += 1
         if self._fresh:
             self.save()
 
@@ -158,6 +173,7 @@ class Listing:
                 del pages[path]
         for path, seen in found:
             self._seen.setdefault(_group(path), {})[path] = seen
+        self.revision += 1
 
     def _walk(self, parts: list[str], *, clear: bool) -> Iterator[tuple[str, _Seen]]:
         prefix = "/".join(parts)

@@ -144,6 +144,11 @@ class WikiStore:
         """The hash of every readable page of a scope as last looked at, by path."""
         return self._listing.hashes_of(scope)
 
+    @property
+    def revision(self) -> int:
+        """Another number whenever any page may have another hash than before."""
+        return self._listing.revision
+
     def survey(self) -> None:
         """Look at the whole wiki without noticing anything: for a process that only reads. Raises `StorageFailed`."""
         self._listing.scan()

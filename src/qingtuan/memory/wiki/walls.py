@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import unicodedata
+from functools import lru_cache
 from pathlib import Path
 
 from qingtuan.errors import PageUnreadable
@@ -29,6 +30,8 @@ _LONGEST = 1000
 """Bytes of a whole path; 255 bytes of one name is what file systems allow."""
 
 
+# Asked of the same pages many times in every turn.
+@lru_cache(maxsize=4096)
 def scope_of(path: str) -> Scope | None:
     """Whose page `path` is, or None if no page can stand there."""
     parts = path.split("/")
