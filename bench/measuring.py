@@ -15,6 +15,9 @@ from bench.table import Row, Skipped
 
 FOLDER = Path(__file__).parent
 
+FULL_ONLY = frozenset({"embedded_cases"})
+"""Parts that a short run leaves out whole: the local language model takes as long as all others together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -34,6 +37,8 @@ def modules(only: str | None) -> list[str]:
 
 def measure(name: str, *, short: bool) -> Measured | None:
     """What one module measures; None if it measures nothing."""
+    if short and name in FULL_ONLY:
+        return Measured([], [f"left out of a short run: {name}"])
     try:
         module = importlib.import_module(f"bench.{name}")
         if not hasattr(module, "rows"):

@@ -28,7 +28,7 @@ _UNLOADED_WITHIN = 150.0
 
 def rows(*, short: bool) -> list[Row]:
     with tempfile.TemporaryDirectory() as name, scripted_model() as model:
-        return [*_starts(Path(name), model, 3 if short else 10), *_memory(Path(name), model, short=short), *_size()]
+        return [*_starts(Path(name), model, 2 if short else 10), *_memory(Path(name), model, short=short), *_size()]
 
 
 @dataclass(frozen=True, slots=True)

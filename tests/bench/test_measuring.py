@@ -11,7 +11,7 @@ import pytest
 
 from bench import __main__ as bench
 from bench.instance import Asked, beliefs, quantile, sentence
-from bench.measuring import FOLDER, Measured, measure, modules
+from bench.measuring import FOLDER, FULL_ONLY, Measured, measure, modules
 from bench.table import Row, Skipped
 from bench.turns import kept
 
@@ -40,6 +40,12 @@ def test_a_part_is_told_whether_a_quick_look_is_enough(part: Callable[..., str])
     name = part(rows=lambda short: [Row("short" if short else "long", 1)], LEFT_OUT=("the long one",))
     assert measure(name, short=True) == Measured([Row("short", 1)], ["left out of a short run: the long one"])
     assert measure(name, short=False) == Measured([Row("long", 1)])
+
+
+@pytest.mark.parametrize("name", sorted(FULL_ONLY))
+def test_what_takes_long_is_named_in_a_short_run(name: str) -> None:
+    assert name in modules(None)
+    assert measure(name, short=True) == Measured([], [f"left out of a short run: {name}"])
 
 
 def test_what_measures_nothing_is_no_part(part: Callable[..., str]) -> None:
