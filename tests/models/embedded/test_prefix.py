@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import socket
+import socketserver
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -115,34 +116,48 @@ def test_a_slot_that_does_not_save_harms_nothing(weights: Path) -> None:
     assert kept(weights) == []
 
 
+class Answering(BaseHTTPRequestHandler):
+    """Answers the first order with 200 and later ones with 400."""
+
+    server: OneSlot
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.heard.append(self.path)
+        self.send_response(200 if len(self.server.heard) == 1 else 400)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def address_string(self) -> str:
+        return "unix"
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the name of the base class)
+        """Quiet."""
+
+
+class OneSlot(socketserver.ThreadingUnixStreamServer):
+    """A server on a Unix socket, as the engine has one."""
+
+    def __init__(self, path: Path) -> None:
+        self.heard: list[str] = []
+        super().__init__(str(path), Answering)
+
+
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[tuple[Path, list[bytes]]]:
-    """A Unix socket that answers one request with 200 and the next with 400."""
-    path, heard = tmp_path / "e.sock", list[bytes]()
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(path))
-        listening.listen()
-
-        def serve() -> None:
-            for status in ("200 OK", "400 Bad Request"):
-                connection, _ = listening.accept()
-                with connection:
-                    heard.append(connection.recv(65536))
-                    connection.sendall(f"HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\n{{}}".encode())
-
-        thread = threading.Thread(target=serve)
+def server(tmp_path: Path) -> Iterator[OneSlot]:
+    with OneSlot(tmp_path / "e.sock") as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        yield path, heard
+        yield server
+        server.shutdown()
         thread.join()
 
 
-def test_the_socket_of_the_slot(server: tuple[Path, list[bytes]]) -> None:
-    path, heard = server
-    slot = SlotSocket(path)
+def test_the_socket_of_the_slot(server: OneSlot, tmp_path: Path) -> None:
+    slot = SlotSocket(tmp_path / "e.sock")
     assert slot.save("a.prefix")
     assert not slot.restore("a.prefix")
-    assert heard[0].startswith(b"POST /slots/0?action=save HTTP/1.1")
-    assert heard[1].startswith(b"POST /slots/0?action=restore HTTP/1.1")
+    assert server.heard == ["/slots/0?action=save", "/slots/0?action=restore"]
 
 
 def test_a_socket_that_is_not_there(tmp_path: Path) -> None:
