@@ -194,8 +194,8 @@ _WHY: Mapping[Reason, Words] = {
     ),
     Reason.TEMPORARY: Words("没有回答：这是临时会话。", "Not answered: this is a temporary chat."),
     Reason.GROUP_CLOSED: Words(
-        "没有回答：这个群没有启用。把它写进 access.groups，或者由主人在群里发 /启用。",
-        "Not answered: that group is not enabled. List it in access.groups, or let the owner send /enable there.",
+        "没有回答：这个群没有启用。把它写进 qingtuan.toml 的 access.groups。",
+        "Not answered: that group is not enabled. List it in access.groups in qingtuan.toml.",
     ),
     Reason.NOT_ADDRESSED: Words("没有回答：这句话不是对它说的。", "Not answered: the message was not meant for it."),
     Reason.STRANGER: Words(

@@ -85,7 +85,7 @@ class AccessRules:
     """What the settings and the owner's commands say."""
 
     groups: frozenset[str] = frozenset()
-    """`access.groups` and the groups enabled by the owner (`/启用`), as `qq:777`."""
+    """`access.groups`, as `qq:777`."""
     disabled: frozenset[str] = frozenset()
     """Groups where the owner said `/停用`; wins over `groups`."""
     trial: int = 0
