@@ -19,6 +19,27 @@ JUNE_20 = datetime(2026, 6, 20, 9, tzinfo=SHANGHAI)
 SECOND_FLOOR = Candidate("优先二楼安静区", JUNE_20, "preference", "图书馆", predicate="座位偏好", value="二楼安静区")
 THIRD_FLOOR = replace(SECOND_FLOOR, text="偏好三楼靠窗", value="三楼靠窗")
 
+FOOD = """---
+visibility: own
+---
+# 吃
+## 当前
+- 喜欢川菜，尤其是水煮鱼 ^1
+- 不吃香菜 ^2
+- 对花生过敏 ^3
+- likes jasmine tea ^4
+- iPhone手机里存了菜谱 ^5
+- 住在二楼
+## 历史
+- 2026-01-01~2026-02-01：曾喜欢粤菜 ^6
+<!-- qingtuan
+1: {s: 我, p: 喜欢的菜, v: 川菜, many: true, since: 2026-01-01}
+3: {s: 我, p: 过敏, v: 花生, vis: private}
+6: {s: 我, p: 喜欢的菜, v: 粤菜, since: 2026-01-01, until: 2026-02-01}
+-->
+"""
+"""A page with what people write about food: labels, several values, history, and an entry without a number."""
+
 
 @dataclass
 class Wiki:

@@ -8,7 +8,7 @@ from qingtuan.identity.scopes import Visibility
 from qingtuan.memory.entries import held_on, is_current, pages_of
 from qingtuan.memory.holdings import Holdings
 from qingtuan.memory.wiki.page import Page, parse
-from tests.memory.scene import entries, find, next_number
+from tests.memory.scene import FOOD, entries, find, next_number
 
 TODAY = date(2026, 11, 29)
 ALL = frozenset(Visibility)
@@ -16,27 +16,6 @@ ALL = frozenset(Visibility)
 
 def pages(**texts: str) -> dict[str, Page]:
     return {f"{name}.md": parse(text.encode()) for name, text in texts.items()}
-
-
-FOOD = """---
-visibility: own
----
-# 吃
-## 当前
-- 喜欢川菜，尤其是水煮鱼 ^1
-- 不吃香菜 ^2
-- 对花生过敏 ^3
-- likes jasmine tea ^4
-- iPhone手机里存了菜谱 ^5
-- 住在二楼
-## 历史
-- 2026-01-01~2026-02-01：曾喜欢粤菜 ^6
-<!-- qingtuan
-1: {s: 我, p: 喜欢的菜, v: 川菜, many: true, since: 2026-01-01}
-3: {s: 我, p: 过敏, v: 花生, vis: private}
-6: {s: 我, p: 喜欢的菜, v: 粤菜, since: 2026-01-01, until: 2026-02-01}
--->
-"""
 
 
 def test_numbers_count_bullets_and_data_of_every_page_and_what_was_purged() -> None:

@@ -9,26 +9,7 @@ from qingtuan.memory.forgetting import meant_by
 from qingtuan.memory.holdings import Holdings
 from qingtuan.memory.known import Known
 from qingtuan.memory.wiki.page import parse
-
-FOOD = """---
-visibility: own
----
-# 吃
-## 当前
-- 喜欢川菜，尤其是水煮鱼 ^1
-- 不吃香菜 ^2
-- 对花生过敏 ^3
-- likes jasmine tea ^4
-- iPhone手机里存了菜谱 ^5
-- 住在二楼
-## 历史
-- 2026-01-01~2026-02-01：曾喜欢粤菜 ^6
-<!-- qingtuan
-1: {s: 我, p: 喜欢的菜, v: 川菜, many: true, since: 2026-01-01}
-3: {s: 我, p: 过敏, v: 花生, vis: private}
-6: {s: 我, p: 喜欢的菜, v: 粤菜, since: 2026-01-01, until: 2026-02-01}
--->
-"""
+from tests.memory.scene import FOOD
 
 
 def known(text: str, type_: str = "profile") -> list[Known]:
