@@ -22,8 +22,10 @@ from qingtuan.models.chat import (
     WireRequest,
 )
 from qingtuan.models.client import Endpoint
+from qingtuan.models.profiles import GENERIC
+from qingtuan.models.retry import Patience, Persistent
 from qingtuan.models.routing import Route
-from qingtuan.models.service import ModelConfig, Models
+from qingtuan.models.service import Lineup, ModelConfig, Models
 from qingtuan.models.usage import Price
 from tests.fakes.model_session import CallIds, Record
 
@@ -108,3 +110,25 @@ async def test_the_fallback_may_live_elsewhere() -> None:
     assert record.models == ["m"] * 3
     assert [again for *_, again in record.failures] == [True] * 3
     await model.close()
+
+
+class WithProcess(Elsewhere):
+    """One that holds a process."""
+
+    def __init__(self) -> None:
+        self.closed = 0
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+async def test_whatever_answers_is_let_go_of_once_at_the_end() -> None:
+    clock = ManualClock(datetime(2026, 11, 30, tzinfo=UTC))
+    default, fallback = WithProcess(), WithProcess()
+    lineup = Lineup("embedded", lambda _: GENERIC)
+    persistent = Persistent(clock, random.Random(1), Patience())
+    await Models(default, lineup, persistent).close()
+    assert default.closed == 1
+    await Models(default, lineup, persistent, fallback).close()
+    assert (default.closed, fallback.closed) == (2, 1)
+    await Models(Elsewhere(), lineup, persistent).close()

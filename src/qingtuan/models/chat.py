@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 ChatRole = Literal["system", "user", "assistant", "tool"]
 Finish = Literal["stop", "length", "tool_calls", "content_filter"]
@@ -163,4 +163,13 @@ class ChatModel(Protocol):
             ModelUnreachable: nothing usable came after all retries.
             ModelRefused: the provider refuses for a reason that does not go away by itself.
         """
+        ...
+
+
+@runtime_checkable
+class Closes(Protocol):
+    """A model that holds something: connections, a process."""
+
+    async def close(self) -> None:
+        """Let go of it. It comes back when needed."""
         ...

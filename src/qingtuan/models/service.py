@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from qingtuan.clock import Clock
-from qingtuan.models.chat import ChatEvent, ChatModel, Recorder, Request, WireRequest
+from qingtuan.models.chat import ChatEvent, ChatModel, Closes, Recorder, Request, WireRequest
 from qingtuan.models.client import Client, Endpoint, Timeouts
 from qingtuan.models.profiles import Profile, override, recognise
 from qingtuan.models.retry import Attempt, Patience, Persistent
@@ -160,6 +160,7 @@ class Models:
         return self._persistent.stream(attempts, recorder)
 
     async def close(self) -> None:
-        """Let go of connections."""
-        if isinstance(self._model, Client):
-            await self._model.close()
+        """Let go of what the models hold: connections, the process of the embedded one."""
+        for model in {id(model): model for model in (self._model, self._fallback)}.values():
+            if isinstance(model, Closes):
+                await model.close()
