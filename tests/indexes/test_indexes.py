@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import closing
 from pathlib import Path
-from threading import Thread
+from threading import Barrier, Thread
 
 import pytest
 
@@ -11,6 +12,7 @@ from qingtuan.clock import ManualClock
 from qingtuan.errors import Bug
 from qingtuan.indexes.base import Hit, Query
 from qingtuan.indexes.indexes import Index, Indexes
+from qingtuan.indexes.store import ScopeFile
 from tests.fakes.embedder import CountingEmbedder
 from tests.indexes.conftest import MakeEntry, OpenIndex
 
@@ -222,6 +224,18 @@ def test_an_index_with_nothing_in_it_imports_no_numpy(tmp_path: Path) -> None:
     import subprocess
 
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+async def test_many_that_make_the_same_file_at_once_all_get_it(tmp_path: Path, entry: MakeEntry) -> None:
+    for attempt in range(40):
+        start = Barrier(4)
+
+        def make(path: Path = tmp_path / f"{attempt}.sqlite", start: Barrier = start) -> bool:
+            start.wait()
+            with closing(ScopeFile(path, "user:owner")) as file:
+                return file.replace("d", [entry("第一条")], "")
+
+        assert sorted(await asyncio.gather(*(asyncio.to_thread(make) for _ in range(4)))) == [False] * 3 + [True]
 
 
 def test_a_writer_in_another_thread_does_not_block_a_reader(open_index: OpenIndex, entry: MakeEntry) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 _FORMAT = 1
 """Rises with the tables and with what `terms` makes of a text; a file of another format is thrown away."""
+
+_PATIENCE = 5.0
+"""Seconds to wait for another connection to the same file."""
+_PAUSE = 0.01
 
 # The terms table keeps no text and no positions: all it is asked is which entries hold a term.
 _TABLES = f"""
@@ -127,12 +132,26 @@ class ScopeFile:
             raise
 
     def _prepare(self) -> None:
-        for pragma in ("busy_timeout=5000", "journal_mode=WAL", "synchronous=NORMAL", "secure_delete=ON"):
+        for pragma in (f"busy_timeout={_PATIENCE * 1000:.0f}", "synchronous=NORMAL", "secure_delete=ON"):
             self._connection.execute(f"PRAGMA {pragma}")
+        self._log_ahead()
         if not self._value("SELECT count(*) FROM sqlite_master"):
             self._make()
         if self._value("PRAGMA user_version") != _FORMAT or self._meta("scope") != self.scope:
             raise Damaged(self.scope)
+
+    def _log_ahead(self) -> None:
+        # While another connection makes the same change, SQLite refuses at once: no busy timeout holds for this pragma.
+        for _ in range(round(_PATIENCE / _PAUSE)):
+            try:
+                self._connection.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                    raise
+                time.sleep(_PAUSE)
+            else:
+                return
+        self._connection.execute("PRAGMA journal_mode=WAL")
 
     def _make(self) -> None:
         with self._transaction():
