@@ -5,7 +5,8 @@
     │   ├── ArgumentsRefused     cut-off, malformed, wrong or extra arguments
     │   ├── ToolUnknown          no such tool; near names are given
     │   ├── ToolFailed           the tool ran and said no
-    │   └── ToolTimedOut         the tool took too long
+    │   ├── ToolTimedOut         the tool took too long
+    │   └── OutcomeUnknown       the tool lost sight of what it was doing: it may have been done
     ├── ForPerson                one clear sentence to whoever spoke
     │   ├── UsageWrong           a command or option that cannot be understood
     │   ├── NotAllowed           this person may not do that here
@@ -63,6 +64,10 @@ class ToolFailed(ForModel):
 
 class ToolTimedOut(ForModel):
     """A tool was stopped by its time limit."""
+
+
+class OutcomeUnknown(ForModel):
+    """A tool lost sight of what it had begun, as when the connection to its server broke: it may have been done."""
 
 
 class ForPerson(QingtuanError):

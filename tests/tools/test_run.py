@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from qingtuan.clock import ManualClock
-from qingtuan.errors import ModelUnreachable, NotThere, Stopped, ToolFailed
+from qingtuan.errors import ModelUnreachable, NotThere, OutcomeUnknown, Stopped, ToolFailed
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.identity.trust import Piece, Risk, StandingYes
 from qingtuan.language import Words
@@ -366,6 +366,20 @@ def finished(*steps: tuple[str, str]) -> list[dict[str, Any]]:
     return [
         {**refusal(call("look", text=text), Words("", ""), "en").payload(), "status": status} for text, status in steps
     ]
+
+
+@pytest.mark.parametrize(("tool", "status"), [(READ, "failed"), (WRITE, "unknown"), (ACT, "unknown")])
+async def test_a_tool_that_lost_sight_of_what_it_did_has_an_unknown_outcome(tool: Tool, status: str) -> None:
+    async def lose(context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
+        raise OutcomeUnknown(Words("连接断了。", "The connection broke."))
+
+    registry = Registry([replace(tool, run=lose)])
+    approved = registry.get(tool.name, OWNER).binding({"text": "x"})
+    prepared = ready(prepare(call(tool.name, text="x"), registry, situation(), approved=approved))
+    outcome = await Runner(ManualClock(NOW)).execute(prepared, context())
+    assert outcome.status == status
+    assert outcome.shown.startswith("The connection broke.")
+    assert ("look it up" in outcome.shown) is (status == "unknown")
 
 
 def test_the_same_call_failing_three_times_running_ends_the_loop() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import sqlite3
-import time
+import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 
 _FORMAT = 1
 """Rises with the tables and with what `terms` makes of a text; a file of another format is thrown away."""
-
-_PATIENCE = 5.0
-"""Seconds to wait for another connection to the same file."""
-_PAUSE = 0.01
 
 # The terms table keeps no text and no positions: all it is asked is which entries hold a term.
 _TABLES = f"""
@@ -109,6 +106,24 @@ def scope_of(path: Path) -> str | None:
     return str(row[0]) if row else None
 
 
+def _make(path: Path, scope: str) -> None:
+    """Put an empty index of `scope` at `path`, whole or not at all; somebody else's that came first stays.
+
+    It is made beside it, since SQLite refuses at once, whatever the time-out, while two change one file to WAL.
+    """
+    fresh = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.new")
+    fresh.unlink(missing_ok=True)
+    try:
+        with closing(sqlite3.connect(fresh, isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.executescript(f"BEGIN;\n{_TABLES}COMMIT;")
+            connection.execute("INSERT INTO meta (name, value) VALUES ('scope', ?)", (scope,))
+        with suppress(FileExistsError):
+            path.hardlink_to(fresh)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
 class ScopeFile:
     """One open file. Not for two threads at once: the index that owns it has the lock."""
 
@@ -124,6 +139,8 @@ class ScopeFile:
         self._view_model: Model | None = None
         self._changed = False
         self._seen = -1
+        if not path.exists():
+            _make(path, scope)
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         try:
             self._prepare()
@@ -132,34 +149,10 @@ class ScopeFile:
             raise
 
     def _prepare(self) -> None:
-        for pragma in (f"busy_timeout={_PATIENCE * 1000:.0f}", "synchronous=NORMAL", "secure_delete=ON"):
+        for pragma in ("busy_timeout=5000", "synchronous=NORMAL", "secure_delete=ON"):
             self._connection.execute(f"PRAGMA {pragma}")
-        self._log_ahead()
-        if not self._value("SELECT count(*) FROM sqlite_master"):
-            self._make()
         if self._value("PRAGMA user_version") != _FORMAT or self._meta("scope") != self.scope:
             raise Damaged(self.scope)
-
-    def _log_ahead(self) -> None:
-        # While another connection makes the same change, SQLite refuses at once: no busy timeout holds for this pragma.
-        for _ in range(round(_PATIENCE / _PAUSE)):
-            try:
-                self._connection.execute("PRAGMA journal_mode=WAL")
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-                    raise
-                time.sleep(_PAUSE)
-            else:
-                return
-        self._connection.execute("PRAGMA journal_mode=WAL")
-
-    def _make(self) -> None:
-        with self._transaction():
-            if self._value("SELECT count(*) FROM sqlite_master"):
-                return  # another process was quicker
-            for statement in _TABLES.split(";\n"):
-                self._connection.execute(statement)
-            self._set_meta("scope", self.scope)
 
     # Writing
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from qingtuan.clock import Clock
-from qingtuan.errors import ForModel, ForOwner, ForPerson, Stopped, ToolTimedOut
+from qingtuan.errors import ForModel, ForOwner, ForPerson, OutcomeUnknown, Stopped, ToolTimedOut
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.identity.trust import CallFacts, Piece, Risk, StandingYes, Verdict, verdict
 from qingtuan.language import Language, Words
@@ -249,6 +249,8 @@ def _outcome(prepared: Prepared, task: asyncio.Task[ToolResult], context: ToolCo
         return _success(prepared, task.result(), context)
     if isinstance(error, Stopped):
         raise error
+    if isinstance(error, OutcomeUnknown):
+        return _no_result(prepared, error.words, context, detail=error.detail)
     if isinstance(error, (ForModel, ForPerson)):
         return _failure(prepared, error.say(context.language), context, detail=error.detail)
     if isinstance(error, ForOwner):

@@ -51,6 +51,8 @@ class ToolContext:
     now: datetime
     """When the turn began, aware, in the person's zone: `now.tzinfo` is that zone."""
     language: Language
+    report: Callable[[str], None] = lambda _: None
+    """Shows one line about how far the call has come to whoever watches the turn; nothing depends on it."""
 
     @property
     def foreign(self) -> bool:
@@ -98,6 +100,10 @@ class Tool:
     run: Run
     returns: Returns = "foreign"
     roles: frozenset[Role] = OWNER_ONLY
+    core: bool = True
+    """Whether it stands in every request. If not, it is paged in by `capability_search` (capabilities.md)."""
+    foreign_words: bool = False
+    """Whether name, description and schema are somebody else's text: a request that shows them holds material."""
     sends_out: bool = False
     """Whether arguments leave this machine's trust: addresses, search words, messages to other agents."""
     timeout: float = 30.0
@@ -164,6 +170,7 @@ class Traits(TypedDict, total=False):
     description: str
     returns: Returns
     roles: frozenset[Role]
+    core: bool
     sends_out: bool
     timeout: float
     concurrency: int

@@ -1,0 +1,1 @@
+"""An MCP server that looks up and books library seats."""
