@@ -74,6 +74,8 @@ def test_growing_text_shows_its_end_and_goes_when_it_is_taken_back(console: Cons
     assert now() == ["⠋ 在想"]
     growing.take(ToolRuns("look\x1b"))
     assert now() == ["⠋ 在用 look"]
+    growing.take(ToolRuns("look", "\n1 of 2\x07"))
+    assert now() == ["⠋ 在用 look：1 of 2"]
     growing.take(CaughtUp())
     growing.take(TextDelta("好"))
     growing.take(Outbound("e", Space("private", "cli:local"), "好"))

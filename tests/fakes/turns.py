@@ -97,6 +97,14 @@ def last(request: Request) -> ChatMessage:
     return request.messages[-1]
 
 
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Tools that never change."""
+
+    registry: Registry
+    most_paged: int = 24
+
+
 @dataclass
 class ScriptedModel:
     """A `ChatModel` in this process whose answers are a function of the request."""
@@ -285,7 +293,7 @@ class World:
                 Lineup("scripted", lambda name: self.model.profile),
                 Persistent(self.clock, random.Random(0)),
             ),
-            registry=Registry(plan.tools, plan.granted),
+            tools=Shelf(Registry(plan.tools, plan.granted)),
             runner=Runner(self.clock),
             book=Book(self.log, self.clock),
             memory=self.memory,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import dataclass
 from typing import Self
 
 from qingtuan.app.memory import Remembering, remembering
 from qingtuan.app.models import Answering, models_for
+from qingtuan.app.tools import catalog_of
 from qingtuan.clock import Clock, SystemClock
 from qingtuan.confirmations import book
 from qingtuan.confirmations.book import Book
@@ -36,7 +36,7 @@ from qingtuan.prompt import templates
 from qingtuan.settings import Settings
 from qingtuan.settings.people import RoleLimits
 from qingtuan.storage.sqlite import Database
-from qingtuan.tools.registry import Collected, Provider, Registry, collect, installed
+from qingtuan.tools.registry import Collected, Provider, collect, installed
 from qingtuan.tools.run import Runner
 from qingtuan.tools.tool import Tool, tools_of
 from qingtuan.turn.admission import Gate
@@ -155,7 +155,7 @@ class App:
         kit = Kit(
             record=Record(log, Requests(log), Sessions(log, ids), Outbox(log), ids, clock),
             models=answering.models,
-            registry=_registry(tools, settings),
+            tools=catalog_of(tools.tools, parts.indexes, settings),
             runner=Runner(clock),
             book=Book(log, clock),
             memory=parts,
@@ -289,17 +289,6 @@ def _commands(kit: Kit, parts: Remembering, queues: SessionQueues, afterwards: A
     ]
     commands.append(Commands(every))
     return commands[0]
-
-
-def _registry(tools: Collected, settings: Settings) -> Registry:
-    granted = {name: frozenset({Role(role)}) for name, role in settings.access.tools.items()}
-    minutes = settings.confirmations.tool_minutes
-    switched_on = [
-        replace(tool, patience=timedelta(minutes=minutes[tool.name])) if tool.name in minutes else tool
-        for tool in tools.tools
-        if tool.name not in settings.tools.off
-    ]
-    return Registry(switched_on, granted)
 
 
 def _access(settings: Settings) -> AccessRules:

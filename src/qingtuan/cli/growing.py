@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _THINKING = Words("在想", "thinking")
 _USING = Words("在用 {name}", "using {name}")
+_TELLS = Words("：{line}", ": {line}")
 
 
 class Growing:
@@ -27,6 +28,7 @@ class Growing:
         self._language: Language = language
         self._text = ""
         self._tool: str | None = None
+        self._line = ""
 
     def take(self, piece: Followed) -> None:
         """Grow by a piece, or begin anew."""
@@ -36,8 +38,8 @@ class Growing:
                 self._tool = None
             case TakenBack():
                 self._text = ""
-            case ToolRuns(name):
-                self._text, self._tool = "", name
+            case ToolRuns(name, line):
+                self._text, self._tool, self._line = "", name, line
             case Outbound():
                 self._text, self._tool = "", None
             case _:
@@ -50,6 +52,8 @@ class Growing:
         if self._text.strip():
             return last_lines(console, markdown(self._text), width=width, height=height)
         words = _USING if self._tool else _THINKING
-        doing = printable(words.say(self._language).format(name=self._tool))
+        doing = printable(words.say(self._language).format(name=self._tool)).replace("\n", " ")
+        if self._tool and self._line:
+            doing += _TELLS.say(self._language).format(line=" ".join(printable(self._line).split()))
         line = Text(f"{_SPINNER[tick % len(_SPINNER)]} {doing}", style="dim", no_wrap=True, overflow="ellipsis")
         return last_lines(console, line, width=width, height=1)

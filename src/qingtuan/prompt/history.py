@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from qingtuan.events.inbox import materials_of
 from qingtuan.events.kinds import Kind
@@ -36,6 +37,10 @@ KINDS = (
 """The kinds that `history` reads; others may be left out of what it is given."""
 
 
+SEARCH = "capability_search"
+"""The tool whose hits become tools of the next request. Its data holds their names as `found`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """One message of a request, with where it comes from."""
@@ -48,6 +53,8 @@ class Said:
     """Who said it, for a message of a person."""
     quotes: bool = False
     """Whether it holds fenced or quoted blocks beside the person's own words: these are material."""
+    tools: tuple[str, ...] = ()
+    """In a result: the names of tools that it keeps in the working set (capabilities.md)."""
 
 
 def history(events: Iterable[Event], reader: Reader, language: Language) -> tuple[Said, ...]:
@@ -168,7 +175,8 @@ class _Builder:
         call = event.payload["call"]
         if call in self._calls:
             message = ChatMessage("tool", event.payload["shown"], call_id=call)
-            self._results[call] = Said(message, event.origin, event.id, event.place.turn)
+            tools = _brings_in(event.payload)
+            self._results[call] = Said(message, event.origin, event.id, event.place.turn, tools=tools)
             if self._results.keys() == self._calls.keys():
                 self._close_calls()
 
@@ -227,6 +235,14 @@ class _Builder:
             return None
         text = _RESULT.say(self._language).format(text=message.text)
         return replace(item, message=ChatMessage("user" if item.origin.foreign else "system", text))
+
+
+def _brings_in(result: Mapping[str, Any]) -> tuple[str, ...]:
+    """The tools that a result names: its own, and those that a search found. A failure names none."""
+    if result["status"] != "ok":
+        return ()
+    name, data = str(result["name"]), result.get("data")
+    return (name, *data["found"]) if name == SEARCH and isinstance(data, dict) else (name,)
 
 
 def _holds_blocks(text: str) -> bool:

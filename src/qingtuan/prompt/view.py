@@ -60,6 +60,9 @@ class TurnView:
     """Whether the memory holds entries that somebody else wrote (a group's): they are material."""
     summaries: tuple[SummaryText, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
+    """The working set: core tools, and those that the messages brought in."""
+    foreign_tools: bool = False
+    """Whether name, description or schema of one of them is somebody else's text."""
     waiting: bool = False
     """Whether a question of this session is open."""
     last_round: bool = False
@@ -85,5 +88,5 @@ class TurnView:
     def _foreign(self) -> list[Origin]:
         found = [item.origin for item in self.said if item.origin.foreign]
         found += [Origin.FORWARD] if any(item.quotes for item in self.said) else []
-        found += [Origin.TOOL] if any(summary.foreign for summary in self.summaries) else []
+        found += [Origin.TOOL] if self.foreign_tools or any(summary.foreign for summary in self.summaries) else []
         return list(dict.fromkeys(found))

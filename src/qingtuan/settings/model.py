@@ -70,6 +70,14 @@ class Tools(Section):
     """What the model can call."""
 
     off: Annotated[tuple[str, ...], Example('["web_read"]'), Words("关掉的工具。", "Tools that are switched off.")] = ()
+    paged: Annotated[
+        tuple[str, ...],
+        Example('["note_write"]'),
+        Words("不常用、要先搜到才给模型看的工具。", "Tools that the model is shown only after a search found them."),
+    ] = ()
+    most_paged: Annotated[
+        Positive, Words("一个请求里最多几个搜来的工具。", "Tools in a request that a search brought in, at most.")
+    ] = 24
 
 
 class Settings(Section):

@@ -85,6 +85,7 @@ class Registry:
             if name in self._tools:
                 raise Bug(Words(f"有两个工具叫 {name}", f"two tools are named {name}"))
             self._tools[name] = tool
+        self._core = tuple(tool for tool in self if tool.core)
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())
@@ -104,9 +105,22 @@ class Registry:
         """Whether this role may call the tool: by its own declaration, by a setting, or as the owner."""
         return role is Role.OWNER or role in tool.roles or role in self.granted(tool.name)
 
+    def roles_of(self, tool: Tool) -> frozenset[Role]:
+        """All roles whose people may call the tool."""
+        return frozenset(role for role in Role if self.permits(tool, role))
+
     def allowed(self, reader: Reader) -> tuple[Tool, ...]:
-        """The tools that a reader may use: what their model is shown."""
+        """The tools that a reader may use."""
         return tuple(tool for tool in self if self.permits(tool, reader.role))
+
+    def core(self, reader: Reader) -> tuple[Tool, ...]:
+        """Those of them that their model is always shown."""
+        return tuple(tool for tool in self._core if self.permits(tool, reader.role))
+
+    def find(self, name: str, reader: Reader) -> Tool | None:
+        """The tool of this name, or of this name on the wire, if there is one that the reader may use."""
+        tool = self._tools.get(name) or self._tools.get(wire_name(name))
+        return tool if tool is not None and self.permits(tool, reader.role) else None
 
     def get(self, name: str, reader: Reader) -> Tool:
         """The tool of this name, or of this name on the wire.
@@ -114,8 +128,8 @@ class Registry:
         Raises:
             ToolUnknown: there is none, or not for this reader, who cannot tell the difference.
         """
-        tool = self._tools.get(name) or self._tools.get(wire_name(name))
-        if tool is None or not self.permits(tool, reader.role):
+        tool = self.find(name, reader)
+        if tool is None:
             raise _unknown(name, [wire_name(tool.name) for tool in self.allowed(reader)])
         return tool
 

@@ -135,6 +135,7 @@ class Calls:
             material=view.material,
             now=view.now,
             language=view.language,
+            report=lambda line: self.kit.stage.show(self.turn.session.id, ToolRuns(prepared.tool.name, line)),
         )
         self._finish(await self.kit.runner.execute(prepared, context), cause=cause)
 

@@ -52,6 +52,16 @@ class SummariesPort(Protocol):
         ...
 
 
+class ToolsPort(Protocol):
+    """What a turn needs of the catalog of tools. Servers come and go while turns run."""
+
+    @property
+    def registry(self) -> Registry: ...
+
+    @property
+    def most_paged(self) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """Where a turn reads and writes what happened."""
@@ -81,7 +91,7 @@ class Kit:
 
     record: Record
     models: Models
-    registry: Registry
+    tools: ToolsPort
     runner: Runner
     book: Book
     memory: MemoryPort
@@ -89,6 +99,16 @@ class Kit:
     people: People
     texts: Texts
     stage: Stage
+
+    @property
+    def registry(self) -> Registry:
+        """The tools of this moment."""
+        return self.tools.registry
+
+    @property
+    def most_paged(self) -> int:
+        """How many tools besides the core ones a request carries."""
+        return self.tools.most_paged
 
     def language(self, turn: Turn) -> Language:
         """The language of every sentence of this turn."""

@@ -15,9 +15,11 @@ from qingtuan.models.chat import TakenBack, TextDelta
 
 @dataclass(frozen=True, slots=True)
 class ToolRuns:
-    """A tool call began."""
+    """A tool call began, or tells how far it has come."""
 
     name: str
+    line: str = ""
+    """What it tells; foreign."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from qingtuan.capabilities.working_set import working_set
 from qingtuan.dates import mentions
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
@@ -24,6 +25,7 @@ _ROUTES: tuple[Route, ...] = ("vision", "flash", "code", "reason")
 class Frame:
     """What stays the same in all requests of one turn."""
 
+    kit: Kit
     turn: Turn
     view: TurnView
     messages: tuple[Event, ...]
@@ -32,7 +34,16 @@ class Frame:
         """The view after these events of the turn: their answers, calls and results stand in it."""
         current = history([*self.messages, *events], self.turn.reader, self.view.language)
         rounds = sum(event.kind is Kind.MODEL_ANSWERED for event in events)
-        return replace(self.view, current=current, last_round=rounds >= MAX_ROUNDS - 1)
+        named = [name for said in (*self.view.before, *current) for name in said.tools]
+        # Not the registry of the turn's beginning: a server may have come up, or changed its tools, meanwhile.
+        tools = working_set(named, self.kit.registry, self.turn.reader, self.kit.most_paged)
+        return replace(
+            self.view,
+            current=current,
+            tools=tuple(tool.spec for tool in tools),
+            foreign_tools=any(tool.foreign_words for tool in tools),
+            last_round=rounds >= MAX_ROUNDS - 1,
+        )
 
 
 def frame(kit: Kit, turn: Turn, started: Event) -> Frame:
@@ -60,10 +71,9 @@ def frame(kit: Kit, turn: Turn, started: Event) -> Frame:
         recalled=_text(kit, injected.get("recalled")),
         memory_of_others=bool(injected.get("of_others")),
         summaries=kit.summaries.in_context(turn.session),
-        tools=tuple(tool.spec for tool in kit.registry.allowed(turn.reader)),
         waiting=bool(kit.book.open_in(turn.session.id)),
     )
-    return Frame(turn, view, messages)
+    return Frame(kit, turn, view, messages)
 
 
 def local_time(kit: Kit, turn: Turn, moment: datetime) -> datetime:

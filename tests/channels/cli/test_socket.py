@@ -184,7 +184,7 @@ async def test_text_taken_back_and_tools_travel_too(home: Home) -> None:
                 Taken("turn", "s", "t"),
                 TextDelta("a"),
                 TakenBack(),
-                ToolRuns("look"),
+                ToolRuns("look", "50 %"),
                 Done("failed", error="e"),
             ):
                 yield piece
@@ -192,7 +192,7 @@ async def test_text_taken_back_and_tools_travel_too(home: Home) -> None:
     server = Server(Scripted(), home)
     await server.start()
     pieces = await all_of(SocketLink(home.socket_address()), saying("x"))
-    assert pieces[1:4] == [TextDelta("a"), TakenBack(), ToolRuns("look")]
+    assert pieces[1:4] == [TextDelta("a"), TakenBack(), ToolRuns("look", "50 %")]
     assert pieces[4] == Done("failed", error="e")
     await server.close()
 

@@ -3,8 +3,8 @@
 → {"say": {account, space, text, id, session?, materials?}}
 → {"attend": {account, space}}   {"complete": {account, space, prefix}}
 → {"stop": {session}}            {"run": {job, arguments}}
-← {"taken": {kind, session, turn}} {"delta": text} {"back": true} {"tool": name} {"message": {id, space, kind, text}}
-  {"caught_up": true} {"done": {…}} {"value": …} {"report": {what, done, total}} {"error": {type, zh, en, detail}}
+← {"taken": {kind, session, turn}} {"delta": text} {"back": true} {"tool": [name, line]}
+  {"message": {id, space, kind, text}} {"caught_up": true} {"done": {…}} {"value": …} {"report": {what, done, total}} {"error": {type, zh, en, detail}}
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def _plain(value: Message) -> dict[str, Any]:
             return {"delta": text}
         case TakenBack():
             return {"back": True}
-        case ToolRuns(name):
-            return {"tool": name}
+        case ToolRuns(name, line):
+            return {"tool": [name, line]}
         case CaughtUp():
             return {"caught_up": True}
         case Taken():
@@ -98,7 +98,7 @@ def _value(kind: str, value: Any) -> Message:
         case "back":
             return TakenBack()
         case "tool":
-            return ToolRuns(value)
+            return ToolRuns(*value)
         case "caught_up":
             return CaughtUp()
         case "taken":
