@@ -11,7 +11,7 @@ from qingtuan.channels.connected import CaughtUp
 from qingtuan.cli.growing import Growing
 from qingtuan.cli.table import table
 from qingtuan.cli.view import as_ansi, last_lines, markdown, markdown_source, printable, put, shown
-from qingtuan.messages import Outbound, Space
+from qingtuan.messages import Attachment, Outbound, Space
 from qingtuan.models.chat import TakenBack, TextDelta
 from qingtuan.turn.progress import ToolRuns
 
@@ -89,3 +89,11 @@ def test_wide_letters_are_counted_as_wide(console: Console) -> None:
     ]
     assert table([("名", "数"), ("图书馆", "7")], right=frozenset({1})) == "名      数\n图书馆   7"
     assert table([]) == ""
+
+
+def test_what_came_with_a_reply_is_named_with_its_place() -> None:
+    picture = Attachment("image", "座位\x1b图.png", "image/png", "ab" * 32, 12_345)
+    message = Outbound("e", Space("private", "cli:local"), "看图", attachments=(picture,))
+    assert drawn(shown(message, "zh"), width=200).splitlines() == [
+        "看图", f"附件 座位图.png（12 KB）：数据目录里的 media/{'ab' * 32}",
+    ]  # fmt: skip

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from qingtuan.language import Language, Words
-from qingtuan.messages import Outbound
+from qingtuan.messages import Attachment, Outbound
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _CODE = re.compile(r"(`+[^`]*`+)")
 _TAG = re.compile(r"<(?!https?:)(?=[A-Za-z/!?])")
+_ATTACHED = Words("附件 {name}（{size}）：数据目录里的 {path}", "Attached {name} ({size}): {path} in the data folder")
 _QUESTION = Words("等你回答", "waiting for your answer")
 
 
@@ -51,15 +52,24 @@ def markdown(text: str) -> RenderableType:
 
 def shown(message: Outbound, language: Language) -> RenderableType:
     """A whole message as it is shown. A question stands in a frame, as it was written: no reply can pass for one."""
-    if message.kind == "reply":
-        return markdown(message.text)
+    from rich.console import Group
     from rich.panel import Panel
     from rich.text import Text
 
+    if message.kind == "reply":
+        attached = [Text(_attached(each, language), style="dim") for each in message.attachments]
+        return Group(markdown(message.text), *attached) if attached else markdown(message.text)
     text = Text(printable(message.text))
     if message.kind == "notice":
         return text
     return Panel(text, title=_QUESTION.say(language), title_align="left", border_style="yellow", expand=False)
+
+
+def _attached(attachment: Attachment, language: Language) -> str:
+    """Where in the data folder something lies that came with a message; a terminal shows no pictures."""
+    name = " ".join(printable(attachment.name).split())[:80]
+    size = f"{attachment.size / 1024:,.0f} KB" if attachment.size >= 1024 else f"{attachment.size} B"
+    return _ATTACHED.say(language).format(name=name, size=size, path=f"media/{attachment.hash}")
 
 
 def put(console: Console, renderable: RenderableType) -> None:

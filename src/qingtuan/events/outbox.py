@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place, event_from_row
-from qingtuan.messages import Origin, Outbound, Space
+from qingtuan.messages import Attachment, Origin, Outbound, Space
 from qingtuan.storage.sqlite import Database
 
 MessageKind = Literal["reply", "question", "notice"]
@@ -48,6 +48,8 @@ class Draft:
     """Inherited: a reply made from foreign material carries its origin."""
     by_code: bool = False
     """Whether code wrote it and not the model: it then is no part of what the model said."""
+    attachments: tuple[Attachment, ...] = ()
+    """Kept in the data folder by their hashes."""
 
 
 class Outbox:
@@ -58,9 +60,11 @@ class Outbox:
 
     def put(self, draft: Draft, place: Place, *, cause: str | None = None) -> Event:
         """Store a message for delivery."""
-        payload = {"channel": draft.channel, "kind": draft.kind, "text": draft.text}
+        payload: dict[str, Any] = {"channel": draft.channel, "kind": draft.kind, "text": draft.text}
         if draft.by_code:
             payload["by"] = "code"
+        if draft.attachments:
+            payload["attachments"] = [asdict(attached) for attached in draft.attachments]
         return self._log.append(Kind.MESSAGE_SENT, place, payload, origin=draft.origin, cause=cause)
 
     def started(self, message: Event) -> None:
@@ -97,4 +101,6 @@ def outbound(message: Event) -> Outbound:
     """A `message.sent` event as a channel gets it."""
     if message.place.space is None:
         raise ValueError("a message goes to a space")
-    return Outbound(message.id, message.place.space, message.payload["text"], message.payload["kind"])
+    attachments = tuple(Attachment(**attached) for attached in message.payload.get("attachments", ()))
+    text, kind = message.payload["text"], message.payload["kind"]
+    return Outbound(message.id, message.place.space, text, kind, attachments=attachments)

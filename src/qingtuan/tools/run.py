@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -105,6 +105,8 @@ class Outcome:
             payload["data"] = self.result.data
         if self.result is not None and self.result.undo:
             payload["undo"] = True
+        if self.result is not None and self.result.attachments:
+            payload["attachments"] = [asdict(attached) for attached in self.result.attachments]
         if self.detail:
             payload["detail"] = self.detail
         return payload

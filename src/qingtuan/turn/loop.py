@@ -6,7 +6,7 @@ a turn that was cut off at any instant goes on from there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from qingtuan.errors import ModelRefused, ModelUnreachable, QingtuanError
@@ -17,7 +17,7 @@ from qingtuan.identity.scopes import Role
 from qingtuan.identity.trust import Risk
 from qingtuan.language import Language, Words
 from qingtuan.memory.recall import Injected
-from qingtuan.messages import Origin
+from qingtuan.messages import Attachment, Origin
 from qingtuan.models.chat import Answer, ChatEvent, TakenBack, TextDelta, WireRequest
 from qingtuan.prompt.pipeline import Built, build
 from qingtuan.tools.run import STUCK, stuck
@@ -154,7 +154,8 @@ class Loop:
     def _reply(self, text: str, answered: Event) -> Outcome:
         if answered.payload["finish"] == "length":
             text = f"{text}\n\n{CUT_OFF.say(self.kit.language(self.turn))}"
-        self._put(Draft(self.turn.channel, text, origin=answered.origin))
+        brought = attachments_of(self._events())
+        self._put(Draft(self.turn.channel, text, origin=answered.origin, attachments=brought))
         return "replied"
 
     def _say(self, text: str, outcome: Outcome) -> Outcome:
@@ -175,6 +176,13 @@ class Loop:
     def _put(self, draft: Draft) -> None:
         message = self.kit.record.outbox.put(draft, self.turn.place, cause=self.turn.cause)
         self.kit.stage.show(self.turn.session.id, MessageOut(message))
+
+
+def attachments_of(events: Iterable[Event]) -> tuple[Attachment, ...]:
+    """The files and pictures that the tools of a turn brought, each once: they go out with its reply."""
+    results = (event for event in events if event.kind is Kind.TOOL_FINISHED)
+    found = (Attachment(**attached) for event in results for attached in event.payload.get("attachments", ()))
+    return tuple({attached.hash: attached for attached in found}.values())
 
 
 def done_so_far(events: Sequence[Event], language: Language) -> str:

@@ -4,7 +4,8 @@
 → {"attend": {account, space}}   {"complete": {account, space, prefix}}
 → {"stop": {session}}            {"run": {job, arguments}}
 ← {"taken": {kind, session, turn}} {"delta": text} {"back": true} {"tool": [name, line]}
-  {"message": {id, space, kind, text}} {"caught_up": true} {"done": {…}} {"value": …} {"report": {what, done, total}} {"error": {type, zh, en, detail}}
+  {"message": {id, space, kind, text, attachments?}} {"caught_up": true} {"done": {…}} {"value": …}
+  {"report": {what, done, total}} {"error": {type, zh, en, detail}}
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from qingtuan.errors import (
     UsageWrong,
 )
 from qingtuan.language import Words
-from qingtuan.messages import Material, Origin, Outbound, Space
+from qingtuan.messages import Attachment, Material, Origin, Outbound, Space
 from qingtuan.models.chat import TakenBack, TextDelta, Usage
 from qingtuan.turn.desk import Taken
 from qingtuan.turn.progress import ToolRuns
@@ -64,7 +65,7 @@ def _plain(value: Message) -> dict[str, Any]:
         case Taken():
             return {"taken": asdict(value)}
         case Outbound():
-            return {"message": {"id": value.id, "space": str(value.space), "kind": value.kind, "text": value.text}}
+            return {"message": _message(value)}
         case Done():
             return {"done": done_as_json(value)}
         case Report():
@@ -76,6 +77,13 @@ def _plain(value: Message) -> dict[str, Any]:
             return {"error": {"type": type(value).__name__, **words, "detail": value.detail}}
         case _:
             raise TypeError(type(value).__name__)
+
+
+def _message(message: Outbound) -> dict[str, Any]:
+    plain: dict[str, Any] = {"id": message.id, "space": str(message.space), "kind": message.kind, "text": message.text}
+    if message.attachments:
+        plain["attachments"] = [asdict(attached) for attached in message.attachments]
+    return plain
 
 
 def decode(data: bytes) -> Message:
@@ -104,7 +112,9 @@ def _value(kind: str, value: Any) -> Message:
         case "taken":
             return Taken(**value)
         case "message":
-            return Outbound(value["id"], Space.parse(value["space"]), value["text"], value["kind"])
+            attachments = tuple(Attachment(**attached) for attached in value.get("attachments", ()))
+            space = Space.parse(value["space"])
+            return Outbound(value["id"], space, value["text"], value["kind"], attachments=attachments)
         case "done":
             return _done(value)
         case "report":
