@@ -2,13 +2,14 @@
 # ARGS goes to the command as it stands: make chat ARGS='ask "明天提醒我交报告"'
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test check bench lock clean install install-dev
+.PHONY: help chat test check bench package lock clean install install-dev
 
 BIN := .venv/bin
 COMPILE := env -u UV_FIND_LINKS -u UV_INDEX -u UV_INDEX_URL -u UV_EXTRA_INDEX_URL uv --no-config pip compile --quiet \
 	--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
 	--custom-compile-command 'make lock'
-LOCAL := import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['local'], sep=chr(10))
+EXTRAS := local e5
+EXTRA = import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['$(1)'], sep=chr(10))
 SERVERS := $(wildcard servers/*/pyproject.toml)
 
 help: ## these lines
@@ -29,9 +30,13 @@ check: install-dev ## style, types, layers, sizes, docs: quick
 bench: install-dev ## the figures of the targets; ARGS=--short for a quick look
 	@$(BIN)/python -m bench $(value ARGS)
 
+package: install-dev ## wheels and source archives in dist/, tried in an empty environment, and their sizes
+	@$(BIN)/python -m scripts.package
+
 lock: ## choose versions anew (needs uv); ARGS=--upgrade takes the newest
 	$(COMPILE) $(value ARGS) -o requirements.lock --group build pyproject.toml $(SERVERS)
-	python3 -c "$(LOCAL)" | $(COMPILE) $(value ARGS) -o requirements-local.lock -c requirements.lock -
+	$(foreach extra,$(EXTRAS),python3 -c "$(call EXTRA,$(extra))" | \
+		$(COMPILE) $(value ARGS) -o requirements-$(extra).lock -c requirements.lock - &&) true
 	$(COMPILE) $(value ARGS) -o requirements-dev.lock -c requirements.lock --group build --group dev \
 		pyproject.toml $(SERVERS)
 

@@ -1,19 +1,16 @@
-"""Processes from outside: how long until the first answer, how much memory they hold, how much disk an installation."""
+"""Processes from outside: how long until the first answer, how much memory they hold."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import re
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 from bench.instance import Model, beliefs, instance, process_environ, quantile, scripted_model
@@ -28,7 +25,7 @@ _UNLOADED_WITHIN = 150.0
 
 def rows(*, short: bool) -> list[Row]:
     with tempfile.TemporaryDirectory() as name, scripted_model() as model:
-        return [*_starts(Path(name), model, 2 if short else 10), *_memory(Path(name), model, short=short), *_size()]
+        return [*_starts(Path(name), model, 2 if short else 10), *_memory(Path(name), model, short=short)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,45 +126,3 @@ def _unloaded(process: int, loaded: float) -> float:
     while (now := _resident(process)) > loaded - 30 and time.monotonic() < deadline:
         time.sleep(1)
     return now
-
-
-def _size() -> list[Row]:
-    """What the core installs, compiled files included, as it lies here; the product itself with its texts."""
-    product = Path(__file__).parents[1] / "src" / "qingtuan"
-    own = sum(path.stat().st_size for path in product.rglob("*") if path.is_file())
-    size = sum(_size_of(one) for one in _needed("qingtuan").values()) + own
-    return [Row("installed size of the core", size / 1e6, "MB", 200, peers="hermes 228, nanobot 391, AstrBot 766")]
-
-
-def _needed(name: str) -> dict[str, Distribution]:
-    """A distribution and all that it needs here without extras, by name."""
-    found: dict[str, Distribution] = {}
-    names = [name]
-    while names:
-        one = distribution(names.pop())
-        if one.name not in found:
-            found[one.name] = one
-            names += [wanted for line in one.requires or () if (wanted := _wanted(line))]
-    return found
-
-
-def _wanted(requirement: str) -> str | None:
-    """The name in a requirement that holds here, None if it does not."""
-    from packaging.requirements import Requirement
-
-    read = Requirement(requirement)
-    return read.name if read.marker is None or read.marker.evaluate({"extra": ""}) else None
-
-
-def _size_of(one: Distribution) -> int:
-    """Bytes of the files of a distribution, and of what Python compiled from them."""
-    site = Path(sysconfig.get_path("purelib"))
-    files = [Path(str(one.locate_file(file))) for file in one.files or ()]
-    inside = {path for path in files if path.is_file() and path.is_relative_to(site)}
-    compiled = {
-        made
-        for path in inside
-        if path.suffix == ".py"
-        for made in (path.parent / "__pycache__").glob(f"{re.escape(path.stem)}.*.pyc")
-    }
-    return sum(path.stat().st_size for path in inside | compiled)
