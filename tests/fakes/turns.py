@@ -104,6 +104,11 @@ class Shelf:
     registry: Registry
     most_paged: int = 24
 
+    async def find(self, query: str, reader: Reader, limit: int) -> list[Tool]:
+        """Tools whose description has a word of the query."""
+        allowed = self.registry.allowed(reader)
+        return [tool for tool in allowed if any(word in tool.description for word in query.split())][:limit]
+
 
 @dataclass
 class ScriptedModel:

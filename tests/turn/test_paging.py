@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -81,6 +82,22 @@ async def test_an_empty_search_and_a_failed_call_bring_nothing_in(world: World) 
     )
     await world.say("有座位吗")
     assert names(world.model.requests[-1]) == CORE
+
+
+async def test_for_a_small_model_code_searches_by_what_was_said(open_world: Opener) -> None:
+    world = open_world(
+        tools=(
+            tool_of("draw", draw, risk=Risk.READ),
+            paged("server__seats", description="查 座位"),
+            paged("server__hidden", description="别的"),
+        )
+    )
+    world.model.profile = replace(world.model.profile, searches=False)
+    world.model.script = in_order(says("有。"), says("不客气。"))
+    await world.say("还有 座位 吗")
+    assert names(world.model.requests[-1]) == ["draw", "server__seats"]
+    await world.say("谢谢你帮我看")
+    assert names(world.model.requests[-1]) == ["draw", "server__seats"]
 
 
 async def test_a_new_session_begins_with_the_core(world: World) -> None:

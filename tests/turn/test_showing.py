@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from qingtuan.clock import ManualClock
 from qingtuan.events.kinds import Kind
+from qingtuan.identity.scopes import Role
 from qingtuan.identity.trust import Risk
 from qingtuan.tools.tool import ToolContext
 from qingtuan.turn.commands.owner import owner_commands
@@ -26,7 +28,13 @@ async def look(context: ToolContext, values: dict[str, Any]) -> str:
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    world = World(Plan(folder=tmp_path, clock=ManualClock(START), tools=(tool_of("look", look, risk=Risk.READ),)))
+    of_library = partial(tool_of, run=look, risk=Risk.ACT, core=False, roles=frozenset({Role.OWNER}))
+    tools = (
+        tool_of("look", look, risk=Risk.READ, description="看天。\n第二行"),
+        of_library("library__reserve", description="预约 座位"),
+        of_library("library__cancel", description="取消"),
+    )
+    world = World(Plan(folder=tmp_path, clock=ManualClock(START), tools=tools))
     world.commands = Commands([*world.commands, *owner_commands(world.kit, world.queues)])
     world.desk = Desk(world.work, world.commands, world.desk._admission)
     yield world
@@ -84,3 +92,14 @@ async def test_status_tools_and_models(world: World) -> None:
     assert "模型" not in await only(world, "/status", MEMBER)
     assert (await only(world, "/tools")).startswith("look [read]")
     assert "平时：scripted" in await only(world, "/model")
+
+
+async def test_core_tools_are_listed_others_counted_and_found(world: World) -> None:
+    assert (await only(world, "/tools")).splitlines() == [
+        "look [read]  看天。",
+        "另外还有要用时才找出来的：library 2。/tools 加几个字可以找。",
+    ]
+    assert await only(world, "/工具 座位") == "library__reserve [act]  预约 座位"
+    assert await only(world, "/tools 股票") == "没有可用的工具。"
+    assert await only(world, "/tools", MEMBER) == "look [read]  看天。"
+    assert await only(world, "/tools 座位", MEMBER) == "没有可用的工具。"

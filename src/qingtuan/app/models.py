@@ -28,7 +28,7 @@ NO_MODEL = Words(
     "还没有可用的模型：运行 qingtuan init 填一个密钥，或 qingtuan model pull 下载本机小模型。",
     "There is no model yet: run qingtuan init to enter a key, or qingtuan model pull for the small local one.",
 )
-_EMBEDDED = replace(GENERIC, name="embedded", context=4096, vision="none", json="schema")
+_EMBEDDED = replace(GENERIC, name="embedded", context=4096, vision="none", json="schema", searches=False)
 
 
 @dataclass(frozen=True, slots=True)

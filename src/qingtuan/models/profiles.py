@@ -32,6 +32,9 @@ class Profile:
 
     name: str
     tools: bool = True
+    searches: bool = True
+    """Whether it knows to search for a tool that it is not shown. For one that does not, code searches by the
+    person's words before the turn."""
     tool_choice: bool = False
     """Whether a forced `tool_choice` is accepted. Turns never send one."""
     tool_role: bool = True

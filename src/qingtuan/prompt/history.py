@@ -54,7 +54,7 @@ class Said:
     quotes: bool = False
     """Whether it holds fenced or quoted blocks beside the person's own words: these are material."""
     tools: tuple[str, ...] = ()
-    """In a result: the names of tools that it keeps in the working set (capabilities.md)."""
+    """The names of tools that it keeps in the working set (capabilities.md)."""
 
 
 def history(events: Iterable[Event], reader: Reader, language: Language) -> tuple[Said, ...]:
@@ -118,9 +118,13 @@ class _Builder:
 
     def _turn_started(self, event: Event) -> None:
         self._turns.add(event.place.turn)
+        before = len(self._items)
         for name in event.payload["messages"]:
             if (received := self._received.pop(name, None)) is not None:
                 self._message(received, event)
+        if len(self._items) > before and event.payload.get("tools"):
+            # What code found for a small model stands with what was said, and leaves with it.
+            self._items[before] = replace(self._items[before], tools=tuple(event.payload["tools"]))
 
     def _message(self, received: Event, turn: Event) -> None:
         for material in materials_of(received):

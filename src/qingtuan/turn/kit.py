@@ -24,6 +24,7 @@ from qingtuan.models.service import Models
 from qingtuan.personas.cards import Card
 from qingtuan.tools.registry import Registry
 from qingtuan.tools.run import Runner
+from qingtuan.tools.tool import Tool
 from qingtuan.turn.progress import Stage
 from qingtuan.turn.turn import Turn
 
@@ -60,6 +61,10 @@ class ToolsPort(Protocol):
 
     @property
     def most_paged(self) -> int: ...
+
+    async def find(self, query: str, reader: Reader, limit: int) -> list[Tool]:
+        """The tools that serve a purpose best, of those that `reader` may use."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

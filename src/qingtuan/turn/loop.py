@@ -21,6 +21,7 @@ from qingtuan.messages import Attachment, Origin
 from qingtuan.models.chat import Answer, ChatEvent, TakenBack, TextDelta, WireRequest
 from qingtuan.prompt.pipeline import Built, build
 from qingtuan.tools.run import STUCK, stuck
+from qingtuan.tools.tool import wire_name
 from qingtuan.turn.answered import answer_payload, streaming
 from qingtuan.turn.calls import NOT_OFFERED, Calls
 from qingtuan.turn.kit import Kit
@@ -60,6 +61,7 @@ class Loop:
         if (begun := progressed(self._events()).begun) is not None:
             return begun
         log, failure = self.kit.record.log, ""
+        tools = await self._tools_for_small_model()
         self.kit.book.expire()  # what ran out must not stand in the request as if it still waited
         try:
             injected = await self.kit.memory.inject(self.turn.reader, self.turn.words)
@@ -73,10 +75,20 @@ class Loop:
             }
             memory |= {"of_others": True} if injected.of_others else {}
             payload = {**self.turn.started_payload(), "memory": memory}
+            payload |= {"tools": tools} if tools else {}
             started = log.append(Kind.TURN_STARTED, self.turn.place, payload, cause=self.turn.cause)
             if failure:
                 log.append(Kind.TURN_FAILED, self.turn.place, {"detail": failure}, cause=self.turn.cause)
         return started
+
+    async def _tools_for_small_model(self) -> list[str]:
+        """Names of paged tools that fit the speaker's words, for a model that would not search for them itself."""
+        kit, reader = self.kit, self.turn.reader
+        paged = len(kit.registry.allowed(reader)) > len(kit.registry.core(reader))
+        if kit.models.choose("reason").profile.searches or not paged or not self.turn.words.strip():
+            return []
+        found = await kit.tools.find(self.turn.words, reader, _FOR_SMALL_MODEL)
+        return [wire_name(tool.name) for tool in found if not tool.core]
 
     async def _rounds(self, scene: Frame, calls: Calls) -> Outcome:
         while True:
@@ -201,6 +213,8 @@ def done_so_far(events: Sequence[Event], language: Language) -> str:
     return "".join(parts) if language == "zh" else " ".join(parts)
 
 
+_FOR_SMALL_MODEL = 8
+"""Tools that are found for it; its own choice of them is narrower."""
 _DONE: Mapping[str, Words] = {
     "ok": Words("已经做了：{names}。", "Done already: {names}."),
     "unknown": Words("不知道做成没有：{names}。", "May or may not have been done: {names}."),

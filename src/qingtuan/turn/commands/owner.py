@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -15,6 +16,7 @@ from qingtuan.identity.scopes import Role
 from qingtuan.language import Language, Words
 from qingtuan.models.routing import Route
 from qingtuan.models.usage import Price, Spent, Use, spent, spent_by
+from qingtuan.tools.tool import Tool
 from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
 from qingtuan.turn.costs import uses_since
 from qingtuan.turn.kit import Kit
@@ -35,7 +37,13 @@ def owner_commands(kit: Kit, queues: SessionQueues) -> list[Command]:
             shows.context,
             answers_in_private=True,
         ),
-        Command(("工具", "tools"), Words("能用的工具", "tools at hand"), shows.tools, answers_in_private=True),
+        Command(
+            ("工具", "tools"),
+            Words("能用的工具；带几个字就是找", "tools at hand; with words, a search for more"),
+            shows.tools,
+            answers_in_private=True,
+            usage="[WORDS]",
+        ),
         Command(("模型", "model"), Words("在用的模型", "the models in use"), shows.model, owner_only=True),
         Command(("花费", "cost"), Words("用了多少", "what was used"), shows.cost, answers_in_private=True),
         Command(
@@ -84,9 +92,18 @@ class _Shows:
         return "\n".join((_CONTEXT.say(language), *lines, sizes))
 
     async def tools(self, invocation: Invocation) -> CommandReply:
-        tools = self.kit.registry.allowed(invocation.reader)
-        lines = [f"{tool.name} [{tool.risk}]  {tool.description.splitlines()[0]}" for tool in tools]
-        return CommandReply("\n".join(lines) or _NO_TOOLS.say(invocation.language))
+        """Those that stand in every request, and how many more there are; with words, what a search for them finds."""
+        registry, reader, language = self.kit.registry, invocation.reader, invocation.language
+        if invocation.argument:
+            found: Sequence[Tool] = await self.kit.tools.find(invocation.argument, reader, _FOUND_AT_MOST)
+        else:
+            found = registry.core(reader)
+        lines = [f"{tool.name} [{tool.risk}]  {_first_line(tool)}" for tool in found]
+        paged = Counter(tool.name.rpartition("__")[0] for tool in registry.allowed(reader) if not tool.core)
+        if paged and not invocation.argument:
+            groups = [f"{name} {count}" if name else str(count) for name, count in paged.items()]
+            lines.append(_PAGED.say(language).format(groups=_COMMA.say(language).join(groups)))
+        return CommandReply("\n".join(lines) or _NO_TOOLS.say(language))
 
     async def model(self, invocation: Invocation) -> CommandReply:
         chosen = {route: self.kit.models.choose(route).model for route in _ROUTES}
@@ -130,6 +147,18 @@ def _said(found: Spent, language: Language) -> str:
     return f"{words}{_COSTS.say(language).format(money=money)}" if money else words
 
 
+def _first_line(tool: Tool) -> str:
+    line = next(iter(tool.description.splitlines()), "")
+    return line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"
+
+
+_FOUND_AT_MOST = 10
+_LINE = 100
+_PAGED = Words(
+    "另外还有要用时才找出来的：{groups}。/tools 加几个字可以找。",
+    "More are found when needed: {groups}. /tools with a few words searches them.",
+)
+_COMMA = Words("、", ", ")
 _CENT = Decimal("0.0001")
 _ROUTES: Mapping[Route, Words] = {
     "reason": Words("平时", "ordinary turns"),
