@@ -40,7 +40,7 @@ class Bookings:
         returns="own",
         roles=MEMBERS,
         sentence=Words(
-            "要预约：{date:day} {start}–{end}，座位 {seat}。", "About to book {seat} on {date:day}, {start}–{end}."
+            "要预约：{date:day} {start}–{end}，座位 {seat}。", "About to book {seat}, {date:day}, {start}–{end}."
         ),
     )
     async def book_seat(self, context: ToolContext, seat: str, date: str, start: str, end: str) -> ToolResult:

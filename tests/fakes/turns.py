@@ -17,8 +17,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from qingtuan.clock import ManualClock
-from qingtuan.confirmations import book
+from qingtuan.confirmations import book, standing
 from qingtuan.confirmations.book import Book
+from qingtuan.confirmations.standing import StandingBook
 from qingtuan.events import inbox, outbox, sessions, turns
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
@@ -273,8 +274,9 @@ class World:
         self.model = model or ScriptedModel()
         self.database = Database(plan.folder / "state.sqlite")
         ids = Ids(self.clock)
-        projections = [sessions.project, turns.project, inbox.project, outbox.project, book.project, plan.watch]
-        self.log = Log(self.database, self.clock, ids, projections)
+        projections = [sessions.project, turns.project, inbox.project, outbox.project, book.project]
+        more = [standing.project, plan.watch]
+        self.log = Log(self.database, self.clock, ids, (*projections, *more))
         self.memory = MemoryFake()
         self.summaries = SummariesFake(self.log)
         self.people = People(owner_accounts=plan.owner_accounts, members=plan.members)
@@ -301,6 +303,7 @@ class World:
             tools=Shelf(Registry(plan.tools, plan.granted)),
             runner=Runner(self.clock),
             book=Book(self.log, self.clock),
+            standing=StandingBook(self.log, self.clock),
             memory=self.memory,
             summaries=self.summaries,
             people=self.people,

@@ -11,8 +11,9 @@ from qingtuan.app.memory import Remembering, remembering
 from qingtuan.app.models import Answering, models_for
 from qingtuan.app.tools import catalog_of
 from qingtuan.clock import Clock, SystemClock
-from qingtuan.confirmations import book
+from qingtuan.confirmations import book, standing
 from qingtuan.confirmations.book import Book
+from qingtuan.confirmations.standing import StandingBook
 from qingtuan.events import inbox, outbox, sessions, turns
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log, Place
@@ -46,6 +47,7 @@ from qingtuan.turn.commands.conversation import conversation_commands
 from qingtuan.turn.commands.memory import memory_commands
 from qingtuan.turn.commands.owner import owner_commands
 from qingtuan.turn.commands.registry import Commands
+from qingtuan.turn.commands.standing import standing_commands
 from qingtuan.turn.desk import Desk
 from qingtuan.turn.kit import Kit, Record, Texts
 from qingtuan.turn.progress import Outcome, Stage
@@ -60,6 +62,7 @@ PROJECTIONS = (
     turns.project,
     ledger.project,
     book.project,
+    standing.project,
     summaries.project,
 )
 """Every table that is made from events, in the order in which they learn of one."""
@@ -158,6 +161,7 @@ class App:
             tools=catalog_of(tools.tools, parts.indexes, settings),
             runner=Runner(clock),
             book=Book(log, clock),
+            standing=StandingBook(log, clock),
             memory=parts,
             summaries=parts.summaries,
             people=people,
@@ -286,6 +290,7 @@ def _commands(kit: Kit, parts: Remembering, queues: SessionQueues, afterwards: A
         *memory_commands(parts.memory, parts.recall, parts.undoing, kit.people, parts.customs.zone),
         *conversation_commands(kit.record.sessions, queues, afterwards.left, lambda: commands[0]),
         *owner_commands(kit, queues),
+        *standing_commands(kit),
     ]
     commands.append(Commands(every))
     return commands[0]

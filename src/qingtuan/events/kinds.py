@@ -49,6 +49,8 @@ class Kind(StrEnum):
     CONFIRMATION_ASKED = "confirmation.asked", "A call was stopped until somebody says yes or no."
     CONFIRMATION_ANSWERED = "confirmation.answered", "A question got its yes or its no, or was replaced."
     CONFIRMATION_EXPIRED = "confirmation.expired", "A question ran out of time."
+    STANDING_GIVEN = "standing.given", "The owner allowed calls of a tool ahead: which, and until when."
+    STANDING_REVOKED = "standing.revoked", "What was allowed ahead was taken back, or replaced by the same anew."
 
     DELIVERY_STARTED = "delivery.started", "A message is being handed to its platform."
     DELIVERY_SENT = "delivery.sent", "The platform took the message."

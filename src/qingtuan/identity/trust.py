@@ -83,6 +83,10 @@ class StandingYes:
     """Argument and shell pattern (`*`, `?`, `[…]`). A call with any other argument does not fit, nor one that
     leaves out an argument whose pattern is not `*`."""
     expires: datetime
+    event: str = ""
+    """Id of the `standing.given`."""
+    number: int = 0
+    """What people call it by."""
 
     def fits(self, tool: str, arguments: Mapping[str, Any], now: datetime) -> bool:
         """Whether it covers this call at this time."""
@@ -140,6 +144,8 @@ class Verdict:
     risk: Risk
     """By which the question counts: an address that the model composed beside material is an `act`."""
     why: Words | None = None
+    standing: StandingYes | None = None
+    """What an act runs on that would wait else."""
 
 
 def verdict(call: CallFacts) -> Verdict:
@@ -148,7 +154,7 @@ def verdict(call: CallFacts) -> Verdict:
         return Verdict("refuse", call.risk, refusal)
     risk, why = _why_ask(call)
     if why is None:
-        return Verdict("run", call.risk)
+        return Verdict("run", call.risk, standing=_standing(call) if call.risk.acts else None)
     if call.can_ask:
         return Verdict("ask", risk, why)
     zh, en = "没有人可以问，所以没有做。", "There was nobody to ask, so it was not done."
@@ -170,22 +176,20 @@ def _refusal_by_role(call: CallFacts) -> Words | None:
 def _why_ask(call: CallFacts) -> tuple[Risk, Words | None]:
     """Why a call waits, or None if it runs; and the risk that its question counts by."""
     if call.risk.acts:
-        return call.risk, None if _stands(call) else _act_words(call)
+        return call.risk, None if _standing(call) else _act_words(call)
     if call.risk is Risk.WRITE:
         missing = evidence(call.arguments, call.own_words, call.resolved, call.labels)
         return call.risk, _not_own_words(call) if call.material and missing else None
     return _sending_out(call) if call.sends_out else (call.risk, None)
 
 
-def _stands(call: CallFacts) -> bool:
-    """Whether a standing yes covers an act: in the owner's turns only, without material, never for `critical`."""
-    return (
-        call.risk is Risk.ACT
-        and call.role is Role.OWNER
-        and not call.material
-        and not (call.sends_out and _delicate(call))
-        and any(yes.fits(call.tool, call.arguments, call.now) for yes in call.standing)
-    )
+def _standing(call: CallFacts) -> StandingYes | None:
+    """The standing yes that covers an act: in the owner's turns only, without material, never for `critical`."""
+    if call.risk is not Risk.ACT or call.role is not Role.OWNER or call.material:
+        return None
+    if call.sends_out and _delicate(call):
+        return None
+    return next((yes for yes in call.standing if yes.fits(call.tool, call.arguments, call.now)), None)
 
 
 def _act_words(call: CallFacts) -> Words:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from qingtuan.confirmations.confirmation import Confirmation, Stopped
 from qingtuan.confirmations.question import Wanted
@@ -57,10 +57,23 @@ class Calls:
             await self._execute(ready, view)
             ready = []
             if isinstance(prepared, Prepared):
+                prepared = self._allowed_ahead(prepared, view)
+            if not isinstance(prepared, Prepared):
+                self._finish(prepared)
+            elif prepared.stopped:
                 self._ask(prepared, view, state)
             else:
-                self._finish(prepared)
+                await self._one(prepared, view)
         await self._execute(ready, view)
+
+    def _allowed_ahead(self, stopped: Prepared, view: TurnView) -> Prepared | Outcome:
+        """A call that must wait, as a standing yes has it. That is looked up right before it runs: what the owner
+        took back after the model made the call counts no more."""
+        kit, reader = self.kit, view.reader
+        standing = kit.standing.counting(lambda name: kit.registry.find(name, reader))
+        if not standing:
+            return stopped
+        return prepare(stopped.call, kit.registry, replace(situation(view), standing=standing))
 
     async def resume(self, asked: str, view: TurnView) -> bool:
         """Carry out the call that a question was about, now that there is a yes; False if there is none."""
@@ -104,8 +117,10 @@ class Calls:
                     self._refuse_resumed(refused, question.answer)
 
     def _refuse_resumed(self, outcome: Outcome, answer: str | None) -> None:
-        with self.kit.record.log.transaction():
-            self._started(outcome.call, Risk.READ, resumed=True, cause=answer)
+        log = self.kit.record.log
+        with log.transaction():
+            payload = _start_of(outcome.call, Risk.READ, resumed=True)
+            log.append(Kind.TOOL_STARTED, self.turn.place, payload, cause=answer or self.turn.cause)
             self._finish(outcome, cause=answer)
 
     async def _execute(self, ready: Sequence[Prepared], view: TurnView) -> None:
@@ -124,7 +139,7 @@ class Calls:
     async def _one(
         self, prepared: Prepared, view: TurnView, *, resumed: bool = False, cause: str | None = None
     ) -> None:
-        started = self._started(prepared.call, prepared.tool.risk, resumed=resumed, cause=cause)
+        started = self._started(prepared, resumed=resumed, cause=cause)
         self.kit.stage.show(self.turn.session.id, ToolRuns(prepared.tool.name))
         context = ToolContext(
             reader=self.turn.reader,
@@ -139,13 +154,13 @@ class Calls:
         )
         self._finish(await self.kit.runner.execute(prepared, context), cause=cause)
 
-    def _started(self, call: Call, risk: Risk, *, resumed: bool, cause: str | None) -> Event:
-        payload = {"call": call.id, "name": call.name, "arguments": call.arguments, "risk": str(risk)}
-        if resumed:
-            payload["resumed"] = "yes"
+    def _started(self, prepared: Prepared, *, resumed: bool, cause: str | None) -> Event:
+        payload = _start_of(prepared.call, prepared.tool.risk, resumed=resumed)
+        if (standing := prepared.verdict.standing) is not None:
+            payload["standing"] = {"event": standing.event, "number": standing.number}
         log = self.kit.record.log
         # Before an act the disk itself must know: not even a power cut may make us do it twice.
-        with log.transaction(durable=risk is not Risk.READ):
+        with log.transaction(durable=prepared.tool.risk is not Risk.READ):
             return log.append(Kind.TOOL_STARTED, self.turn.place, payload, cause=cause or self.turn.cause)
 
     def _finish(self, outcome: Outcome, *, cause: str | None = None) -> None:
@@ -203,6 +218,12 @@ class Calls:
 def _resumed_id(turn: Turn) -> str:
     """The id of the call that a turn carries out after a yes."""
     return f"call_{turn.id.removeprefix('turn_')}"
+
+
+def _start_of(call: Call, risk: Risk, *, resumed: bool) -> dict[str, object]:
+    """The payload of a `tool.started`."""
+    payload = {"call": call.id, "name": call.name, "arguments": call.arguments, "risk": str(risk)}
+    return {**payload, "resumed": "yes"} if resumed else dict(payload)
 
 
 def _call_of(started: Event) -> Call:

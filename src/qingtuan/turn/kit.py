@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Protocol
+from zoneinfo import ZoneInfo
 
 from qingtuan.clock import Clock
 from qingtuan.confirmations.book import Book
+from qingtuan.confirmations.standing import StandingBook
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
 from qingtuan.events.outbox import Outbox
@@ -99,6 +101,7 @@ class Kit:
     tools: ToolsPort
     runner: Runner
     book: Book
+    standing: StandingBook
     memory: MemoryPort
     summaries: SummariesPort
     people: People
@@ -123,3 +126,8 @@ class Kit:
         """The language of every sentence to this person."""
         person = self.people.person(reader.person)
         return (person.language if person else None) or self.texts.language
+
+    def zone_of(self, reader: Reader) -> tzinfo:
+        """The zone of this person's days and hours."""
+        person = self.people.person(reader.person)
+        return ZoneInfo(person.timezone) if person and person.timezone else self.texts.zone

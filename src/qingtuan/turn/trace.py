@@ -166,7 +166,10 @@ def _failed(event: Event, language: Language) -> _Told:
 
 def _tool_started(event: Event, language: Language) -> _Told:
     payload = event.payload
-    return (f"{_TOOL.say(language)} {payload['name']} [{payload['risk']}] {_short(payload['arguments'])}",)
+    head = f"{_TOOL.say(language)} {payload['name']} [{payload['risk']}] {_short(payload['arguments'])}"
+    if (standing := payload.get("standing")) is not None:
+        return (head, _STANDING.say(language).format(number=standing["number"]))
+    return (head,)
 
 
 def _tool_finished(event: Event, language: Language) -> _Told:
@@ -253,6 +256,7 @@ _NO_ANSWER = Words("没有答案", "no answer from")
 _AGAIN = Words("，再试", "; tried again")
 _NOT_AGAIN = Words("，不再试", "; given up")
 _TOOL = Words("工具", "tool")
+_STANDING = Words("没有先问：按授权 #{number}", "without asking, as allowed under #{number}")
 _RESULT = Words("结果", "result of")
 _QUESTION = Words("等确认", "question")
 _QUESTION_ANSWERED = Words("确认的回答：", "the question was answered:")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
 from qingtuan.capabilities.working_set import working_set
 from qingtuan.dates import mentions
@@ -78,9 +77,7 @@ def frame(kit: Kit, turn: Turn, started: Event) -> Frame:
 
 def local_time(kit: Kit, turn: Turn, moment: datetime) -> datetime:
     """`moment` in the zone of the turn's person, else the instance's."""
-    person = kit.people.person(turn.reader.person)
-    zone = ZoneInfo(person.timezone) if person and person.timezone else kit.texts.zone
-    return moment.astimezone(zone)
+    return moment.astimezone(kit.zone_of(turn.reader))
 
 
 def situation(view: TurnView) -> Situation:
