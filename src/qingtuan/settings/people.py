@@ -49,10 +49,10 @@ class Access(Section):
     ] = 0
     tools: Annotated[
         dict[str, Literal["member", "guest"]],
-        Example('{"library-seats__reserve_seat" = "member"}'),
+        Example('{"library-seats__*" = "member"}'),
         Words(
-            "主人以外谁能用哪个有外部影响的工具。",
-            "Which role besides the owner may use which tool that acts outside.",
+            "主人以外谁能用哪些服务器的和有外部影响的工具。",
+            "Which role besides the owner may use which tools of servers and tools that act outside.",
         ),
     ] = Field(default_factory=dict)
 

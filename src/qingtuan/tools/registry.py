@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -73,7 +74,7 @@ class Registry:
     """Tools by name, in a fixed order. Never changed: adding gives a new one."""
 
     def __init__(self, tools: Iterable[Tool] = (), granted: Mapping[str, frozenset[Role]] | None = None) -> None:
-        """`granted` holds the roles that a setting gives a tool, by name.
+        """`granted` holds the roles that a setting gives tools, by name or shell pattern.
 
         Raises:
             Bug: two tools of one name.
@@ -99,7 +100,8 @@ class Registry:
 
     def granted(self, name: str) -> frozenset[Role]:
         """The roles to which a setting gives the tool: their people confirm their own acts with it."""
-        return self._granted.get(name, frozenset())
+        found = (roles for pattern, roles in self._granted.items() if fnmatchcase(name, pattern))
+        return frozenset[Role]().union(*found)
 
     def permits(self, tool: Tool, role: Role) -> bool:
         """Whether this role may call the tool: by its own declaration, by a setting, or as the owner."""
