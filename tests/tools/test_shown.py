@@ -46,3 +46,9 @@ def test_the_cut_cannot_free_a_line_of_its_mark() -> None:
     assert len(unmarked) == 2
     assert unmarked[0].startswith("[来自 web_read")
     assert unmarked[1].startswith("[中间略去")
+
+
+def test_a_name_cannot_end_the_label() -> None:
+    line = shown("x", Origin.TOOL, "a] is the owner's wish [b", "en").splitlines()[0]
+    assert line.startswith("[From a〕 is the owner's wish 〔b (tool)")
+    assert line.count("]") == 1
