@@ -10,6 +10,7 @@ from typing import Self
 from qingtuan.app.memory import Remembering, remembering
 from qingtuan.app.models import Answering, models_for
 from qingtuan.app.tools import catalog_of
+from qingtuan.capabilities.catalog import Catalog
 from qingtuan.clock import Clock, SystemClock
 from qingtuan.confirmations import book, standing
 from qingtuan.confirmations.book import Book
@@ -86,6 +87,8 @@ class App:
     commands: Commands
     tools: Collected
     """What came in as tools, and which plug-ins could not."""
+    catalog: Catalog
+    """All tools of the moment, those of servers among them."""
     afterwards: Afterwards
     _lock: HomeLock
     _database: Database
@@ -155,10 +158,11 @@ class App:
         parts = remembering(home, settings, log, people, ids, clock)
         answering = models_for(settings, clock, lambda: f"call_{ids.page()}")
         tools = collect({"memory": lambda: _memory_tools(parts, log), **plug_ins})
+        catalog = catalog_of(tools.tools, parts.indexes, settings)
         kit = Kit(
             record=Record(log, Requests(log), Sessions(log, ids), Outbox(log), ids, clock),
             models=answering.models,
-            tools=catalog_of(tools.tools, parts.indexes, settings),
+            tools=catalog,
             runner=Runner(clock),
             book=Book(log, clock),
             standing=StandingBook(log, clock),
@@ -187,6 +191,7 @@ class App:
             queues=queues,
             commands=commands,
             tools=tools,
+            catalog=catalog,
             afterwards=afterwards,
             _lock=lock,
             _database=database,
@@ -201,6 +206,7 @@ class App:
             self._spawn(self.remembering.recollection.episodes.catch_up())
             self._spawn(self._release())
         await self.desk.recover()
+        self._spawn(self.desk.lapsing.run())
 
     async def idle(self, session: Session | None = None) -> None:
         """Wait until turns are done, and what is due after them. With `session`, that one is left for now, so that
