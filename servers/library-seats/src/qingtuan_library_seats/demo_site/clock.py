@@ -1,0 +1,23 @@
+"""The demo library's time."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+
+class Clock:
+    """The library's time: that of the machine, or shifted so that it began at a given moment."""
+
+    def __init__(self, began: datetime | None = None) -> None:
+        """`began` is local time without a zone; None leaves the machine's."""
+        self._shift = timedelta()
+        if began is not None:
+            self.set(began)
+
+    def now(self) -> datetime:
+        """Local time without a zone: a library stands in one place."""
+        return datetime.now() + self._shift
+
+    def set(self, moment: datetime) -> None:
+        """It is this moment now, and time goes on from there."""
+        self._shift = moment - datetime.now()
