@@ -76,6 +76,11 @@ class Kind(StrEnum):
 
     CHORE_FAILED = "chore.failed", "Something that was due after a reply came to nothing; it stays due."
 
+    SERVER_PINNED = (
+        "server.pinned",
+        "A server's tools were seen for the first time, or approved as they are now.",
+    )
+
     SETTINGS_CHANGED = "settings.changed", "A setting was changed from within."
     PERSON_CLAIMED = "person.claimed", "An account was bound to the owner by the one-use code."
     PERSON_LINKED = "person.linked", "Two accounts became one person, or were parted again."

@@ -19,6 +19,7 @@ from qingtuan.settings.fields import (
 )
 from qingtuan.settings.llm import LLM, Embedded, Embedding
 from qingtuan.settings.people import Access, Budgets, Confirmations, Limits, Owner
+from qingtuan.settings.servers import Mcp
 from qingtuan.settings.source import Source
 from qingtuan.settings.zone import known_zone, system_zone
 
@@ -111,6 +112,7 @@ class Settings(Section):
     confirmations: Annotated[Confirmations, Words("等人点头的事。", "Questions that wait for a yes.")] = Confirmations()
     persona: Annotated[Persona, Words("口吻。", "How it sounds.")] = Persona()
     tools: Annotated[Tools, Words("工具。", "Tools.")] = Tools()
+    mcp: Annotated[Mcp, Words("带来工具的服务器（MCP）。", "Servers that bring tools (MCP).")] = Mcp()
 
     _sources: Mapping[str, Source] = PrivateAttr(default_factory=dict)
 

@@ -62,6 +62,17 @@ def fault_of(schema: Schema) -> str | None:
     return f"$ref leads outside: {outside[0][:80]}" if outside else None
 
 
+def misfit(value: Any, schema: Schema) -> str | None:
+    """Why a value does not fit a schema that passed `fault_of`, or None if it does. Patterns are not checked."""
+    from referencing.exceptions import Unresolvable
+
+    try:
+        error = next(_validator(canonical(schema)).iter_errors(value), None)
+    except (Unresolvable, RecursionError) as broken:
+        return type(broken).__name__
+    return f"{_path(error.absolute_path) or '{}'}: {error.message}" if error is not None else None
+
+
 def _references(schema: Any) -> Iterator[str]:
     if isinstance(schema, Mapping):
         for key, value in schema.items():

@@ -1,0 +1,302 @@
+"""One connection to a server: a task that owns the SDK's client, and what can be asked of it from others.
+
+The SDK builds on scopes that must be left by the task that entered them. So everything that is entered lives in one
+task, from the start of the server to its end; calls run in the tasks of their callers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from qingtuan.clock import Clock
+from qingtuan.errors import ToolFailed
+from qingtuan.language import Words
+from qingtuan.mcp_client import failures
+from qingtuan.mcp_client.config import Command, ServerConfig
+from qingtuan.mcp_client.definition import SENTENCE
+from qingtuan.mcp_client.failures import Broken, Garbled, TimedOut
+from qingtuan.mcp_client.journal import Journal
+from qingtuan.mcp_client.listing import MAX_CHARS, MAX_TOOLS
+from qingtuan.mcp_client.plain import line
+from qingtuan.mcp_client.sieve import Sieve, SievedRead, SievedWrite
+from qingtuan.mcp_client.troubles import Troubles
+
+if TYPE_CHECKING:
+    import anyio
+    import mcp_types
+    from mcp import Client
+    from mcp.client._transport import TransportStreams
+
+MAX_PAGES = 50
+"""Pages of a list."""
+_MAX_SERVER = 100
+_LEAVE = 3.0
+"""Seconds for an end in peace; a stdio server alone may take two."""
+
+Progress = Callable[[float, float | None, str | None], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The tools of a server as they came."""
+
+    raws: list[dict[str, Any]]
+    more: int
+    """How many were not read."""
+
+
+class Connection:
+    """Made for one start of a server, and of no use after its end."""
+
+    def __init__(
+        self, config: ServerConfig, clock: Clock, journal: Journal, changed: Callable[[], None], *, legacy: bool = False
+    ) -> None:
+        """`changed` is called when the server says that its tools are others. `legacy` speaks the older protocol
+        without asking whether the server knows the newer one."""
+        self._config = config
+        self._journal = journal
+        self._sieve = Sieve(clock, journal, changed)
+        self._troubles = Troubles()
+        self._legacy = legacy
+        self._ready = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._scope: anyio.CancelScope | None = None
+        self._client: Client | None = None
+        self.server = ""
+        """The server's own name and version, bounded and harmless."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether calls can be tried."""
+        return self._ready.is_set() and self._task is not None and not self._task.done() and not self._closing.is_set()
+
+    async def open(self, ended: Callable[[], None]) -> None:
+        """Start the server and agree on a protocol. `ended` is called once when the connection is over.
+
+        Raises:
+            Broken: it could not be started, or not in time; nothing of it is left.
+        """
+        await asyncio.to_thread(_load)
+        self._task = asyncio.create_task(self._live(), name=f"mcp {self._config.name}")
+        ready = asyncio.ensure_future(self._ready.wait())
+        try:
+            await asyncio.wait(
+                [self._task, ready], timeout=self._config.start_timeout, return_when=asyncio.FIRST_COMPLETED
+            )
+        except BaseException:
+            await self.close()
+            raise
+        finally:
+            ready.cancel()
+        if not self._ready.is_set():
+            late = not self._task.done()
+            await self.close()
+            raise Broken(failures.late(self._config, self._journal.last) if late else self.why_ended(), sent=False)
+        self._task.add_done_callback(lambda _: ended())
+        if self._task.done():
+            raise Broken(self.why_ended(), sent=False)
+
+    async def close(self) -> None:
+        """End it: in peace, by force if that takes too long. Never raises."""
+        self._closing.set()
+        if self._task is None:
+            return
+        await asyncio.wait([self._task], timeout=_LEAVE)
+        if not self._task.done() and self._scope is not None:
+            self._scope.cancel()
+            await asyncio.wait([self._task], timeout=_LEAVE)
+        if not self._task.done():
+            self._task.cancel()
+            await asyncio.wait([self._task], timeout=_LEAVE)
+        if self._task.done() and not self._task.cancelled():
+            self._task.exception()  # read, so that nobody complains about it later
+
+    # Living
+
+    async def _live(self) -> None:
+        import anyio
+        from mcp import Client
+        from mcp_types import Implementation
+        from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+        with anyio.CancelScope() as self._scope:
+            client = Client(
+                _Sieved(self._transport(), self._sieve),
+                mode="legacy" if self._legacy else "auto",
+                client_info=Implementation(name="qingtuan", version=version("qingtuan")),
+                read_timeout_seconds=self._config.start_timeout,
+                cache=None,
+            )
+            async with client, anyio.create_task_group() as group:
+                self._client = client
+                info = client.server_info
+                self.server = line(f"{info.name} {info.version}", _MAX_SERVER) if info else ""
+                if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+                    group.start_soon(self._listen, client)
+                if isinstance(self._config.way, Command):
+                    group.start_soon(self._watch)
+                self._ready.set()
+                await self._closing.wait()
+                group.cancel_scope.cancel()
+
+    def _transport(self) -> AbstractAsyncContextManager[TransportStreams]:
+        way = self._config.way
+        if isinstance(way, Command):
+            from qingtuan.mcp_client.stdio import stdio_transport
+
+            return stdio_transport(way, self._journal)
+        from qingtuan.mcp_client.http import http_transport
+
+        return http_transport(way, self._troubles, self._config.timeout + self._config.start_timeout)
+
+    async def _watch(self) -> None:
+        """The end of a program ends the connection: the SDK says so only to whoever asks something."""
+        await self._sieve.ended.wait()
+        self._closing.set()
+
+    async def _listen(self, client: Client) -> None:
+        """Keep asking to be told of changes, as the newer protocol wants it; the sieve hears of them."""
+        from mcp import MCPError
+        from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+
+        tools = client.server_capabilities.tools
+        if tools is None or not tools.list_changed:
+            return
+        with suppress(MCPError, ListenNotSupportedError, SubscriptionLost, TimeoutError):
+            async with client.listen(tools_list_changed=True) as events:
+                async for _ in events:
+                    pass
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether the server ended by itself before it had agreed on a protocol."""
+        return self._sieve.ended.is_set() and not self._ready.is_set()
+
+    def why_ended(self) -> Words:
+        """Why it is over."""
+        task = self._task
+        error = task.exception() if task is not None and task.done() and not task.cancelled() else None
+        return failures.why(error, self._config, self._troubles, self._journal.last)
+
+    # Asking
+
+    async def tools(self) -> Listed:
+        """All tools of the server, page by page, within bounds; none of one that knows no tools.
+
+        Raises:
+            Broken, TimedOut, Garbled, ToolFailed: they could not be listed.
+        """
+        try:
+            return await self._tools()
+        except ToolFailed:
+            if self._client is not None and self._client.server_capabilities.tools is None:
+                return Listed([], 0)
+            raise
+
+    async def _tools(self) -> Listed:
+        from mcp_types import PaginatedRequestParams
+
+        raws: list[dict[str, Any]] = []
+        cursors: set[str | None] = set()
+        cursor, chars, wanted = None, 0, self._config.start_timeout
+        while cursor not in cursors and len(cursors) < MAX_PAGES and chars < MAX_CHARS:
+            cursors.add(cursor)
+            asking = self._session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+            page: mcp_types.ListToolsResult = await self._asked(asking, wanted)
+            listed = list(map(_raw, page.tools))
+            chars += sum(len(str(raw)) for raw in listed)
+            raws += listed
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        return Listed(raws[:MAX_TOOLS], max(0, len(raws) - MAX_TOOLS))
+
+    async def call(
+        self, name: str, arguments: dict[str, Any], seconds: float, progress: Progress
+    ) -> mcp_types.CallToolResult:
+        """Call a tool. Being cancelled, or running out of time, tells the server to stop.
+
+        Raises:
+            ToolFailed: the server refused, by its own words.
+            Broken: the connection is over, or was not there.
+            TimedOut: no answer within `seconds`.
+            Garbled: there was an answer, and it cannot be read.
+        """
+        from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult
+        from pydantic import TypeAdapter
+
+        request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=arguments))
+        kinds: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
+        result: CallToolResult | InputRequiredResult = await self._asked(
+            self._session.send_request(
+                request, kinds, request_read_timeout_seconds=seconds, progress_callback=progress
+            ),
+            seconds,
+        )
+        if isinstance(result, InputRequiredResult):
+            raise ToolFailed(failures.ASKS)
+        return result
+
+    @property
+    def _session(self) -> Any:
+        if self._client is None or not self.alive:
+            raise Broken(failures.OVER, sent=False)
+        return self._client.session
+
+    async def _asked(self, asking: Awaitable[Any], seconds: float) -> Any:
+        from mcp import MCPError
+        from pydantic import ValidationError
+
+        try:
+            # The SDK's own time begins when the server took the question; one that takes nothing is no better.
+            async with asyncio.timeout(seconds + 1):
+                return await asking
+        except TimeoutError:
+            raise TimedOut from None
+        except ValidationError as error:
+            raise Garbled(failures.GARBLED, detail=str(error.error_count())) from None
+        except MCPError as error:
+            over = self._sieve.ended.is_set() or not self.alive
+            raise failures.of_answer(error, self._troubles, over=over) from None
+
+
+def _load() -> None:
+    """Import the SDK, which takes a second and 25 MiB: beside the loop, and only when a server is started."""
+    import mcp  # noqa: F401
+
+
+class _Sieved:
+    """A transport whose messages pass through a sieve."""
+
+    def __init__(self, inner: AbstractAsyncContextManager[TransportStreams], sieve: Sieve) -> None:
+        self._inner = inner
+        self._sieve = sieve
+
+    async def __aenter__(self) -> TransportStreams:
+        read, write = await self._inner.__aenter__()
+        return SievedRead(read, self._sieve), SievedWrite(write, self._sieve)
+
+    async def __aexit__(self, *error: Any) -> bool | None:
+        return await self._inner.__aexit__(*error)
+
+
+def _raw(tool: mcp_types.Tool) -> dict[str, Any]:
+    """A tool as JSON, in the form that is hashed: what the SDK adds or leaves away does not change that."""
+    annotations = tool.annotations.model_dump(mode="json", by_alias=True, exclude_none=True) if tool.annotations else {}
+    sentence = (tool.meta or {}).get(SENTENCE)
+    parts = {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+        "annotations": annotations or None,
+        "_meta": {SENTENCE: sentence} if sentence is not None else None,
+    }
+    return {key: value for key, value in parts.items() if value is not None}

@@ -1,0 +1,62 @@
+"""Texts of servers as they may be shown: nothing hidden in them, nothing endless, and no secret of ours. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from qingtuan.identity.redaction import mask
+from qingtuan.settings.fields import HIDDEN
+
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_KEPT = frozenset("\n\t\u200d")
+"""What stays though it is unseen: lines, and the joiner that makes one picture of several."""
+_ENDING = "…"
+
+
+def plain(text: str, limit: int) -> str:
+    """`text` without characters that nobody sees (control, bidi, tags, halves of characters), cut to `limit`."""
+    # What is cut away need not be looked at; invisible ones must not push visible ones out at no cost.
+    text = text[: 4 * limit]
+    kept = text if text.isascii() and text.isprintable() else "".join(map(_seen, text))
+    return kept if len(kept) <= limit else kept[: limit - 1] + _ENDING
+
+
+def line(text: str, limit: int) -> str:
+    """The same on one line."""
+    return plain(" ".join(text[: 4 * limit].split()), limit)
+
+
+def _seen(letter: str) -> str:
+    if letter in _KEPT:
+        return letter
+    if letter == "\r":
+        return ""
+    return "\ufffd" if unicodedata.category(letter) in _UNSEEN else letter
+
+
+def without(text: str, secrets: Iterable[str]) -> str:
+    """`text` with every one of `secrets`, and whatever else looks like one, covered."""
+    for secret in secrets:
+        text = text.replace(secret, HIDDEN)
+    return mask(text).text
+
+
+_SECRET_NAME = re.compile(r"key|token|secret|passw|pwd|auth|cookie|credential|session|\bpat\b|_pat\b", re.IGNORECASE)
+_LEAST = 6
+"""A shorter value is a word that may occur anywhere."""
+
+
+def secrets_of(values: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """The values that must not be shown, of variables or headers as (name, value): by their names, or by their look.
+
+    Of `Bearer abc` the part behind the scheme counts too.
+    """
+    found: dict[str, None] = {}
+    for name, value in values:
+        if _SECRET_NAME.search(name) or mask(f"{name}: {value}").kinds:
+            for part in (value, value.partition(" ")[2]):
+                if len(part.strip()) >= _LEAST:
+                    found[part.strip()] = None
+    return tuple(sorted(found, key=len, reverse=True))

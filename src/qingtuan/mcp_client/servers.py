@@ -1,0 +1,97 @@
+"""All servers of the file, side by side: what one of them does or suffers costs its own tools and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+
+from qingtuan.errors import NotThere, SettingsWrong, ToolFailed
+from qingtuan.language import Words
+from qingtuan.mcp_client.config import Configured
+from qingtuan.mcp_client.pins import Change
+from qingtuan.mcp_client.server import Server, Surroundings
+from qingtuan.mcp_client.status import ServerStatus
+
+
+class Servers:
+    """Made from what `mcp.json` says. Tools that are known from the cache are offered at once, without a start."""
+
+    def __init__(self, configured: Configured, around: Surroundings) -> None:
+        """`around.changed` is called with the tools of each server, first from here."""
+        self.faults: tuple[SettingsWrong, ...] = configured.faults
+        """What is wrong in the file."""
+        self._off = configured.off
+        self._clock = around.clock
+        self._servers = {config.name: Server(config, around) for config in configured.servers}
+        self._background: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Begin to look at the servers whose tools are not known. Returns at once."""
+        for server in self._servers.values():
+            if not server.listed and not server.waits_for_approval:
+                self._spawn(self._discover(server))
+
+    async def close(self) -> None:
+        """End everything, within seconds, whatever the servers do."""
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        await asyncio.gather(*(server.close() for server in self._servers.values()))
+
+    def status(self) -> tuple[ServerStatus, ...]:
+        """All servers, also those that are switched off."""
+        on = [server.status() for server in self._servers.values()]
+        return (*on, *(ServerStatus(name=name, kind=None, state="off") for name in self._off))
+
+    async def approve(self, name: str, *, cause: str | None = None) -> tuple[Change, ...]:
+        """Take the server and its tools as they are known now, on the owner's word; the result says what was new or
+        other. `cause` is the event of the message that says so.
+
+        Raises:
+            NotThere: there is no such server, or nothing of it waits.
+        """
+        server = self._server(name)
+        approved = server.approve(cause)
+        if not server.listed:
+            self._spawn(self._discover(server))
+        return approved
+
+    async def restart(self, name: str) -> None:
+        """End the server and start it anew, at once.
+
+        Raises:
+            NotThere: there is no such server.
+            ToolFailed: it cannot be started.
+        """
+        await self._server(name).restart()
+
+    async def refresh(self, name: str) -> None:
+        """Read the server's tools again, starting it if need be.
+
+        Raises:
+            NotThere: there is no such server.
+            ToolFailed: it cannot be started or does not list its tools.
+        """
+        await self._server(name).refresh()
+
+    def _server(self, name: str) -> Server:
+        if name in self._servers:
+            return self._servers[name]
+        if name in self._off:
+            raise NotThere(Words(f"{name} 在 mcp.json 里关掉了。", f"{name} is switched off in mcp.json."))
+        names = ", ".join(self._servers) or "–"
+        raise NotThere(Words(f"没有叫这个的服务器。有：{names}", f"There is no such server. There are: {names}"))
+
+    async def _discover(self, server: Server) -> None:
+        """Start a server in the background until its tools are known, ever more slowly."""
+        while not server.listed and not server.waits_for_approval and not server.closed:
+            if wait := server.next_try:
+                await self._clock.sleep(wait)
+            with suppress(ToolFailed):
+                await server.ready()
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)

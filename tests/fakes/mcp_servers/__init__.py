@@ -1,0 +1,1 @@
+"""Small MCP servers for tests, each a program of its own."""
