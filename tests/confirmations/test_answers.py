@@ -13,12 +13,13 @@ from qingtuan.confirmations.answers import (
     NOT_AN_ANSWER,
     Answer,
     Said,
+    code_in,
     is_explicit,
     may_be_answer,
     recognise,
     say_needs_code,
 )
-from qingtuan.confirmations.confirmation import Confirmation, Standing
+from qingtuan.confirmations.confirmation import Chat, Confirmation, Standing
 from qingtuan.events.log import Place
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.identity.trust import QuestionFacts, Risk
@@ -45,7 +46,8 @@ SEAT = Confirmation(
     certain=True,
 )
 OTHER = replace(SEAT, event="evt_other", code="P4XR", tool="cancel_reservation", message="evt_message_2")
-CRITICAL = replace(SEAT, needs_code=True)
+CRITICAL = replace(SEAT, needs_code=True, must_type=True)
+SECOND = replace(SEAT, needs_code=True)
 OF_MEMBER = replace(SEAT, place=replace(SEAT.place, person="qq-2"))
 EXPIRED = replace(SEAT, state="expired")
 
@@ -173,11 +175,19 @@ def test_somebody_other_than_the_asker_needs_the_code() -> None:
     standing = Standing([OF_MEMBER])
     assert verdict("确认", standing) == "needs_code"
     assert verdict("取消", standing) == "needs_code"
-    assert verdict("确认", standing, quotes="evt_message") == "needs_code"
-    assert verdict("好", standing, quotes="evt_message") == "needs_code"
     assert verdict("确认 K7QM", standing) == "yes"
     assert verdict("取消 K7QM", standing) == "no"
+    # A quote names the question as a code does.
+    assert verdict("确认", standing, quotes="evt_message") == "yes"
+    assert verdict("好", standing, quotes="evt_message") == "yes"
     assert verdict("不要", standing, quotes="evt_message") == "no"
+
+
+def test_a_quote_names_the_second_of_several_and_is_not_enough_for_what_must_be_read() -> None:
+    assert verdict("确认", Standing([SECOND])) == "needs_code"
+    assert verdict("确认", Standing([SECOND]), quotes="evt_message") == "yes"
+    assert verdict("确认", Standing([CRITICAL]), quotes="evt_message") == "needs_code"
+    assert verdict("确认 K7QM", Standing([CRITICAL]), quotes="evt_message") == "yes"
 
 
 @pytest.mark.parametrize("text", BARE_YES + BARE_NO)
@@ -246,6 +256,19 @@ def test_a_late_no_needs_nothing_and_a_late_bare_yes_may_mean_something_else() -
     assert verdict("确认 K7QM", Standing([OTHER], expired=EXPIRED)) == "late"
 
 
+def test_what_ran_out_unanswered_is_found_by_its_code_or_a_quote_and_not_by_a_word_alone() -> None:
+    lapsed = Standing(
+        lapsed=[replace(EXPIRED, code="P4XR", message="evt_message_2"), replace(OF_MEMBER, state="expired")]
+    )
+    assert verdict("确认 K7QM", lapsed) == "late"
+    assert verdict("好", lapsed, quotes="evt_message") == "late"
+    assert recognise(said("确认", quotes="evt_message_2"), lapsed) == Answer("late", lapsed.lapsed[0])
+    assert verdict("取消 K7QM", lapsed) == "not_an_answer"
+    assert verdict("确认", lapsed) == "not_an_answer"
+    assert verdict("好", lapsed) == "not_an_answer"
+    assert verdict("确认 K7QM", replace(lapsed, open=[OTHER])) == "late"
+
+
 _LISTED = {"确认", "好的确认", "好的,确认", "好,确认", "confirm", "/confirm", "/确认"} | {
     *("好", "好的", "嗯", "嗯嗯", "ok", "okay", "yes", "👍")
 }
@@ -265,10 +288,26 @@ def test_nothing_but_a_listed_word_is_ever_a_yes(text: str) -> None:
 
 
 def test_the_reply_names_each_question_with_its_code() -> None:
-    text = say_needs_code([SEAT, OTHER], "zh")
+    text = say_needs_code([SEAT, OTHER], OWNER, "zh")
     assert "「确认 K7QM」或「取消 K7QM」：要预约：A12。" in text
     assert "P4XR" in text
-    assert "“confirm K7QM”" in say_needs_code([SEAT], "en")
+    assert "“confirm K7QM”" in say_needs_code([SEAT], OWNER, "en")
+
+
+def test_who_wants_it_is_named_to_the_owner_and_nothing_is_spelled_out_in_a_group() -> None:
+    asked = replace(OF_MEMBER, asked_by="qq:2（群 qq:777）", owner_at=Chat("onebot", HOME))
+    assert "「取消 K7QM」：qq:2（群 qq:777）要预约：A12。" in say_needs_code([asked], OWNER, "zh")
+    in_group = replace(OWNER, space=Space("group", "qq:777"))
+    for language in ("zh", "en"):
+        text = say_needs_code([SEAT, asked], in_group, language)
+        assert not any(part in text for part in ("K7QM", "A12", "qq:2"))
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [("确认 k7qm", "K7QM"), ("/cancel K7QM", "K7QM"), ("确认", None), ("K7QM", None)]
+)
+def test_the_code_of_an_answer_is_known(text: str, code: str | None) -> None:
+    assert code_in(text) == code
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ class Asking:
             tool, change.pop("arguments", {"seat": "A12"}), self.clock.now(), "zh", change.pop("material", ())
         )
         stopped = Stopped(wanted, reader, f"s_{reader.space.id}", f"turn_{self._turns}", "call_1", tool.risk)
-        return replace(stopped, **change)
+        return replace(stopped, account=f"qq:{reader.person.removeprefix('qq-')}", **change)
 
     def __call__(self, tool: Tool = BOOK_SEAT, reader: Reader = OWNER, **change: Any) -> Confirmation:
         return self.book.ask(self.stopped(tool, reader, **change))
@@ -140,7 +140,9 @@ def test_critical_and_over_long_questions_show_a_code(ask: Asking, change: dict[
 def test_the_owner_needs_the_code_of_somebody_elses_act_and_sees_who_wants_it(ask: Asking) -> None:
     asked = ask(reader=MEMBER)
     assert asked.code in asked.text
-    assert "这是 qq-2 要的。" in asked.text
+    assert asked.text.startswith("qq:2（群 qq:777）要我做这件事，你同意吗？\n")
+    assert asked.summary_for(OWNER).startswith("qq:2（群 qq:777）要执行")
+    assert asked.summary_for(MEMBER).startswith("要执行")
     by_setting = ask(CANCEL, reader=replace(MEMBER, person="qq-3"), roles=frozenset({Role.MEMBER}))
     assert by_setting.code not in by_setting.text
     own_write = ask(replace(CANCEL, risk=Risk.WRITE), reader=replace(MEMBER, person="qq-4"))

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qingtuan.confirmations.question import Wanted, question, wording
+from qingtuan.confirmations.question import Asker, Wanted, question, wording
 from qingtuan.confirmations.visible import escaped
 from qingtuan.identity.redaction import mask
 from qingtuan.identity.trust import Piece, Risk
 from qingtuan.language import Words
-from qingtuan.messages import Origin
+from qingtuan.messages import Origin, Space
 from qingtuan.storage.files import content_hash
 from qingtuan.tools.strict_json import canonical
 from qingtuan.tools.tool import Tool, ToolContext, ToolResult
@@ -167,9 +167,38 @@ def test_the_reason_of_the_verdict_is_told_where_one_would_not_expect_a_question
     assert "会发送别人的信息。" not in asked(why=why)
 
 
-def test_the_owner_is_told_who_wants_it() -> None:
-    assert "这是 qq-10002 要的。" in asked(asker="qq-10002")
-    assert "这是 「`a。我是主人`」 要的。" in asked(asker="a。我是主人")
+@pytest.mark.parametrize(
+    ("asker", "zh", "en"),
+    [
+        (
+            Asker("qq:10002", "qq-10002", Space("group", "qq:777")),
+            "qq:10002（群 qq:777）要我做这件事",
+            "qq:10002 (group qq:777) wants me to do this.",
+        ),
+        (
+            Asker("qq:10002", "xiaoming", Space("private", "qq:10002")),
+            "qq:10002（xiaoming，私聊）要我做这件事",
+            "qq:10002 (xiaoming, private chat) wants",
+        ),
+        (
+            Asker("http:k1", "owner", Space("private", "http:k1")),
+            "程序 http:k1（owner）要我做这件事",
+            "the program http:k1 (owner) wants",
+        ),
+        (Asker("wx:a。我是主人", "x", Space("private", "x")), "「`wx:a。我是主人`」（x，私聊）要我", "wants me"),
+    ],
+)
+def test_the_owner_is_told_who_wants_it_before_what(asker: Asker, zh: str, en: str) -> None:
+    text = asked(asker=asker)
+    assert text.splitlines()[0].startswith(zh)
+    assert text.splitlines()[1].startswith("要预约")
+    assert en in asked(asker=asker, language="en").splitlines()[0]
+
+
+def test_a_doubt_stands_before_everything_else() -> None:
+    asker = Asker("qq:10002", "qq-10002", Space("group", "qq:777"))
+    assert asked(asker=asker, in_doubt=True).splitlines()[0] == "上一次不知道做成没有，可能已经做了。"
+    assert asked(PLAIN, in_doubt=True, language="en").startswith("It is not known whether this was done")
 
 
 def test_long_values_make_the_question_over_long_and_short_ones_do_not() -> None:

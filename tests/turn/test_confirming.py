@@ -350,8 +350,12 @@ class TestGroups:
         assert library.booked == ["明天上午"]
 
     async def test_the_owner_confirms_a_members_act_in_private(self, world: World, library: Library) -> None:
-        (question,) = await world.say("约座位", MEMBER, GROUP)
+        told, question = await world.say("约座位", MEMBER, GROUP)
         (asked,) = open_ones(world)
+        assert (told.space, told.kind) == (GROUP, "reply")
+        assert asked.code not in told.text
+        assert "明天上午" not in told.text
+        assert (question.space, question.kind) == (Space("private", OWNER), "question")
         assert asked.code in question.text
         assert texts(await world.say(f"确认 {asked.code}", MEMBER, GROUP)) == ["好的。"]
         assert library.booked == []

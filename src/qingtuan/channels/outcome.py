@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from qingtuan.errors import NotAllowed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.identity.access import Reason
+from qingtuan.identity.trust import may_answer
 from qingtuan.language import Language, Words
 from qingtuan.messages import Inbound
 from qingtuan.models.chat import Usage
@@ -25,7 +27,8 @@ stopped by the person; a command that was not understood; anything else that wen
 class Pending:
     """An open question."""
 
-    code: str
+    code: str | None
+    """None for whoever only waits for somebody else's answer."""
     summary: str
     expires: datetime
 
@@ -40,7 +43,8 @@ class Done:
     session: str | None = None
     turn: str | None = None
     pending: tuple[Pending, ...] = ()
-    """All open questions of this person in this space, of earlier turns too."""
+    """All open questions of this person in this space, of earlier turns too: those that they may answer there, and
+    those that they asked for there and that somebody else answers."""
     usage: Usage = Usage(0, 0)  # noqa: RUF009 (frozen)
     tools: tuple[str, ...] = ()
     """The tools that ran, in order."""
@@ -100,22 +104,31 @@ def sum_up(kit: Kit, inbound: Inbound, trail: Trail, taken: Taken) -> Done:
     """How it ended."""
     events = [event for turn in trail.turns for event in kit.record.log.of_turn(turn)]
     status = _status(trail, taken, events)
-    person = kit.people.find(inbound.account)
     language = kit.texts.language
     return Done(
         status=status,
         reply="\n\n".join(event.payload["text"] for event in trail.sent if answers(taken, event.payload["kind"])),
         session=taken.session,
         turn=trail.turns[-1] if trail.turns else taken.turn,
-        pending=tuple(
-            Pending(asked.code, asked.summary, asked.expires)
-            for asked in kit.book.open()
-            if person is not None and asked.asker == person.id and asked.space == inbound.space
-        ),
+        pending=_pending(kit, inbound),
         usage=_usage(events),
         tools=tuple(event.payload["name"] for event in events if event.kind is Kind.TOOL_STARTED),
         error=_error(status, trail, events, language),
     )
+
+
+def _pending(kit: Kit, inbound: Inbound) -> tuple[Pending, ...]:
+    try:
+        reader = kit.people.reader(inbound.account, inbound.space)
+    except NotAllowed:
+        return ()
+    found = []
+    for asked in kit.book.open():
+        if may_answer(asked.facts, reader):
+            found.append(Pending(asked.code, asked.summary_for(reader), asked.expires))
+        elif (asked.asker, asked.space) == (reader.person, reader.space):
+            found.append(Pending(None, asked.summary, asked.expires))
+    return tuple(found)
 
 
 def _status(trail: Trail, taken: Taken, events: Sequence[Event]) -> Status:

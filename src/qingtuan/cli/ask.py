@@ -33,6 +33,7 @@ _TEXT = Words(
     "what to say; - reads it from standard input. Input that is piped in beside it is material, not your words.",
 )
 _JSON = Words("把结果打成一个 JSON", "print the outcome as one JSON object")
+_PENDING = Words("还等你答复「确认 {code}」：{summary}", "Still waiting for your “confirm {code}”: {summary}")
 _EMPTY = Words("没有要说的话。", "There is nothing to say.")
 _TOO_LONG = Words("标准输入太长了，最多 {0} 个字。", "Standard input is too long: at most {0} characters.")
 _LABEL = "标准输入"
@@ -59,6 +60,11 @@ async def run(args: argparse.Namespace, shell: Shell) -> int:
             shell.out(dumped({name: value for name, value in wire.done_as_json(done).items() if name != "status"}))
         elif done.error is not None and done.error != done.reply:
             shell.note(done.error)
+        if not args.json and done.status != "waiting":
+            # What was put to the owner for somebody else appears in a chat; whoever never opens one learns of it here.
+            for asked in done.pending:
+                if asked.code is not None:
+                    shell.note(shell.say(_PENDING).format(code=asked.code, summary=asked.summary))
         if first_words is not None and done.status == "answered" and not saying.text.startswith("/"):
             shell.note(shell.say(first_words))
         if door.app is not None and done.session is not None and done.status != "stopped":

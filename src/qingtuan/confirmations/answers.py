@@ -18,13 +18,14 @@ from qingtuan.identity.codes import ALPHABET
 from qingtuan.identity.scopes import Reader
 from qingtuan.language import Language, Words
 
-Verdict = Literal["yes", "no", "late", "needs_code", "not_an_answer"]
+Verdict = Literal["yes", "no", "late", "closed", "needs_code", "not_an_answer"]
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a message answers. `late`: a yes to a question that ran out. `needs_code`: an answer, but a code must
-    say to which question or that it was read; `question` is None if several may be meant."""
+    """What a message answers. `late`: a yes to a question that ran out. `closed`: said to one that has its answer
+    already. `needs_code`: an answer, but a code must say to which question or that it was read; `question` is None if
+    several may be meant."""
 
     verdict: Verdict
     question: Confirmation | None = None
@@ -75,6 +76,12 @@ def is_explicit(text: str) -> bool:
     return spoken is not None and not spoken.bare
 
 
+def code_in(text: str) -> str | None:
+    """The code that an answer names, if the text is one that names any."""
+    spoken = _spoken(text)
+    return spoken.code if spoken is not None else None
+
+
 # Which question
 
 
@@ -84,17 +91,17 @@ def _to_quoted(said: Said, spoken: _Spoken, standing: Standing) -> Answer:
         if spoken.code not in (None, quoted.code):
             return Answer("needs_code", quoted)
         return _answer(said, spoken, quoted, sure=True)
-    if standing.expired is not None and standing.expired.message == said.quotes and spoken.yes:
-        return Answer("late", standing.expired)
-    return NOT_AN_ANSWER
+    late = next((asked for asked in _run_out(standing) if asked.message == said.quotes), None)
+    return Answer("late", late) if late is not None and spoken.yes else NOT_AN_ANSWER
 
 
 def _with_code(spoken: _Spoken, standing: Standing) -> Answer:
     for asked in standing.open:
         if asked.code == spoken.code:
             return Answer("yes" if spoken.yes else "no", asked)
-    if standing.expired is not None and standing.expired.code == spoken.code and spoken.yes:
-        return Answer("late", standing.expired)
+    late = next((asked for asked in _run_out(standing) if asked.code == spoken.code), None)
+    if late is not None and spoken.yes:
+        return Answer("late", late)
     return Answer("needs_code", _only(standing)) if standing.open else NOT_AN_ANSWER
 
 
@@ -116,6 +123,12 @@ def _late(spoken: _Spoken, standing: Standing) -> Answer:
     return Answer("late", standing.expired)
 
 
+def _run_out(standing: Standing) -> list[Confirmation]:
+    """What ran out lately, newest first: a code may have been used twice."""
+    own = [standing.expired] if standing.expired is not None else []
+    return [*own, *reversed(standing.lapsed)]
+
+
 def _only(standing: Standing) -> Confirmation | None:
     return standing.open[0] if len(standing.open) == 1 and not standing.others else None
 
@@ -128,7 +141,9 @@ def _answer(said: Said, spoken: _Spoken, asked: Confirmation, *, sure: bool) -> 
     from_asker = asked.asker == said.reader.person
     if not spoken.yes:
         return Answer("no" if from_asker or sure else "needs_code", asked)
-    if spoken.code is None and (asked.needs_code or not from_asker):
+    # A quote says which one is meant, as a code does; only what must be read first needs its code typed.
+    needed = asked.must_type if sure else asked.needs_code or not from_asker
+    if spoken.code is None and needed:
         return Answer("needs_code", asked)
     return Answer("yes", asked)
 
@@ -187,10 +202,13 @@ def _spoken(text: str) -> _Spoken | None:
 # What the person is told
 
 
-def say_needs_code(asked: Sequence[Confirmation], language: Language) -> str:
-    """The reply to an answer that needs a code: each question that may be meant, with its code."""
+def say_needs_code(asked: Sequence[Confirmation], reader: Reader, language: Language) -> str:
+    """The reply to an answer that needs a code: each question that may be meant, with its code. In a group none that
+    was put to the owner in private is spelled out."""
+    if reader.space.is_group and any(one.owner_at is not None for one in asked):
+        return _IN_PRIVATE.say(language)
     lines = [_WHICH.say(language)]
-    lines += [_WHICH_LINE.say(language).format(code=one.code, summary=one.summary) for one in asked]
+    lines += [_WHICH_LINE.say(language).format(code=one.code, summary=one.summary_for(reader)) for one in asked]
     return "\n".join(lines)
 
 
@@ -198,5 +216,9 @@ LATE = Words("刚才的过期了，还要吗？", "The last question has expired
 """Before the fresh question that answers a late yes."""
 CANCELLED = Words("好，不做了。", "All right, cancelled.")
 """The reply to a no."""
+_IN_PRIVATE = Words(
+    "这件事已经在私聊里问你了，在那边回答，或者在这里带上代码。",
+    "You were asked about this in private: answer there, or give the code here.",
+)
 _WHICH = Words("要带上代码，才知道是哪一件：", "Please give the code, so that it is clear which one:")
 _WHICH_LINE = Words("- 「确认 {code}」或「取消 {code}」：{summary}", "- “confirm {code}” or “cancel {code}”: {summary}")

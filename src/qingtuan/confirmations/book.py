@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 from qingtuan.clock import Clock
-from qingtuan.confirmations.confirmation import Confirmation, Standing, Stopped
-from qingtuan.confirmations.question import question, wording
+from qingtuan.confirmations.confirmation import Chat, Confirmation, Standing, Stopped
+from qingtuan.confirmations.doubt import in_doubt
+from qingtuan.confirmations.question import Asker, question, wording
 from qingtuan.errors import ToolFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
@@ -21,6 +22,7 @@ from qingtuan.identity.trust import QuestionFacts, Risk, inherit, may_answer
 from qingtuan.language import Words
 from qingtuan.messages import Origin, Space
 from qingtuan.storage.sqlite import Database, Row
+from qingtuan.tools.tool import Tool
 
 MAX_OPEN = 3
 """Open questions of one person (turn.md, Confirmation)."""
@@ -48,6 +50,11 @@ def project(database: Database, event: Event) -> None:
             )
         case Kind.MESSAGE_SENT if event.cause and event.payload["kind"] == "question":
             database.execute("UPDATE confirmations SET message = ? WHERE event = ?", (event.id, event.cause))
+        case Kind.MESSAGE_SENT if event.cause and event.payload["kind"] == "notice":
+            database.execute(
+                "UPDATE confirmations SET told = ? WHERE event = ? AND state = 'expired' AND told IS NULL",
+                (event.id, event.cause),
+            )
         case Kind.DELIVERY_SENT | Kind.DELIVERY_UNKNOWN:
             database.execute(
                 "UPDATE confirmations SET delivered = ?, certain = ? WHERE message = ?",
@@ -138,12 +145,17 @@ class Book:
         return replaced, staying
 
     def _payload(self, stopped: Stopped, binding: str, others: Sequence[Confirmation]) -> dict[str, Any]:
-        asker = None if stopped.asker_answers else stopped.reader.person
-        wanted = replace(stopped.wanted, in_group=stopped.reader.space.is_group, asker=asker)
+        reader, asker = stopped.reader, None
+        if not stopped.asker_answers:
+            asker = Asker(stopped.account or reader.person, reader.person, reader.space)
+        doubt = self.in_doubt(stopped.session, stopped.wanted.tool, stopped.wanted.arguments)
+        others_read = reader.space.is_group or asker is not None
+        wanted = replace(stopped.wanted, in_group=others_read, asker=asker, in_doubt=doubt)
         said = wording(wanted)
-        needs_code = stopped.risk is Risk.CRITICAL or said.over_long or bool(others)
+        must_type = stopped.risk is Risk.CRITICAL or said.over_long or doubt
+        needs_code = must_type or bool(others) or asker is not None
         code = self._new_code()
-        shows_code = needs_code or asker is not None
+        chat = stopped.owner_at
         return {
             "code": code,
             "tool": wanted.tool.name,
@@ -154,9 +166,16 @@ class Book:
             "binding": binding,
             "expires": (self._clock.now() + wanted.tool.patience).isoformat(),
             "summary": said.summary,
-            "text": question(said, code if shows_code else None, wanted.language),
+            "text": question(said, code if needs_code else None, wanted.language),
             "needs_code": needs_code,
+            "must_type": must_type,
+            **({"asked_by": asker.shown(wanted.language)} if asker is not None else {}),
+            **({"owner_at": {"channel": chat.channel, "space": str(chat.space)}} if chat is not None else {}),
         }
+
+    def in_doubt(self, session: str, tool: Tool, arguments: Mapping[str, Any]) -> bool:
+        """Whether this very act may have been done already in this session, for all that is known."""
+        return tool.risk.acts and in_doubt(self._log, session, tool, arguments)
 
     def _new_code(self) -> str:
         taken = {row["code"] for row in self._log.database.rows("SELECT code FROM confirmations WHERE state = 'open'")}
@@ -224,7 +243,7 @@ class Book:
         elsewhere = sum(asked.asker == reader.person for asked in opened if asked not in answerable)
         expired = self._latest_expired(reader)
         spoke_since = expired is not None and self._spoke_since(expired, but=message)
-        return Standing(answerable, elsewhere + others, expired, spoke_since)
+        return Standing(answerable, elsewhere + others, expired, spoke_since, self._lapsed(reader))
 
     def _latest_expired(self, reader: Reader) -> Confirmation | None:
         latest = self._load("c.asker = ? AND c.space = ?", [reader.person, str(reader.space)], newest=1)
@@ -232,6 +251,21 @@ class Book:
             return None
         age = self._clock.now() - latest[0].expires
         return latest[0] if timedelta() <= age <= LATE else None
+
+    def _lapsed(self, reader: Reader) -> list[Confirmation]:
+        now = self._clock.now()
+        recent = [_millis(now - LATE), _millis(now)]
+        found = self._load("c.state IN ('open', 'expired') AND c.expires BETWEEN ? AND ?", recent)
+        here = [asked for asked in found if asked.owner_at is not None or asked.space == reader.space]
+        return [asked for asked in here if may_answer(asked.facts, reader)]
+
+    def asked_in(self, message: str) -> Confirmation | None:
+        """The question that a `message.sent` asks, if it is one."""
+        return next(iter(self._load("c.message = ?", [message])), None)
+
+    def coded(self, code: str) -> Confirmation | None:
+        """The newest question that had this code."""
+        return next(iter(self._load("c.code = ?", [code], newest=1)), None)
 
     def of_message(self, space: Space, platform_id: str) -> str | None:
         """The `message.sent` that the platform knows under this id: what a quote of it refers to."""
@@ -247,6 +281,11 @@ class Book:
             (asked.place.session, asked.asker, Kind.MESSAGE_RECEIVED, but, asked.event),
         )
         return row is not None
+
+    def untold(self) -> list[Confirmation]:
+        """Questions put to the owner that ran out, of which nobody was told yet."""
+        expired = self._load("c.state = 'expired' AND c.told IS NULL", [])
+        return [asked for asked in expired if asked.owner_at is not None]
 
     def unresumed(self) -> list[Confirmation]:
         """Questions with a yes after which nothing ran: what a start takes up again."""
@@ -273,6 +312,7 @@ class Book:
 
 def _confirmation(row: Row) -> Confirmation:
     payload = json.loads(row["payload"])
+    chat = payload.get("owner_at")
     return Confirmation(
         event=row["event"],
         code=row["code"],
@@ -295,6 +335,9 @@ def _confirmation(row: Row) -> Confirmation:
         delivered=_moment(row["delivered"]) if row["delivered"] is not None else None,
         certain=bool(row["certain"]),
         answer=row["answer"],
+        must_type=payload.get("must_type", payload["needs_code"]),
+        owner_at=Chat(chat["channel"], Space.parse(chat["space"])) if chat else None,
+        asked_by=payload.get("asked_by", ""),
     )
 
 

@@ -20,6 +20,14 @@ State = Literal["open", "yes", "no", "expired", "replaced"]
 
 
 @dataclass(frozen=True, slots=True)
+class Chat:
+    """A private chat, and the channel that leads there."""
+
+    channel: str
+    space: Space
+
+
+@dataclass(frozen=True, slots=True)
 class Confirmation:
     """A stopped call and the question about it."""
 
@@ -36,7 +44,8 @@ class Confirmation:
     expires: datetime
     state: State
     needs_code: bool
-    """Whether a yes must name the code, whoever gives it: critical, over-long, or others were open."""
+    """Whether a yes must name the code, whoever gives it: `must_type`, others were open, or it was put to the owner
+    for somebody else."""
     facts: QuestionFacts
     """Who may answer it."""
     message: str | None = None
@@ -46,6 +55,13 @@ class Confirmation:
     """Whether the platform said that it took the question; if not, `delivered` is when nobody could tell."""
     answer: str | None = None
     """Id of `confirmation.answered`: what runs after a yes has it as its cause."""
+    must_type: bool = False
+    """Whether even a quote of the question is not enough without the code: critical, over-long, or perhaps done
+    already."""
+    owner_at: Chat | None = None
+    """Where the owner was asked, if the asker may not answer; None if it was asked where it was called for."""
+    asked_by: str = ""
+    """Who wants it and where, for the owner to read; empty where the asker answers."""
 
     @property
     def asker(self) -> str:
@@ -63,6 +79,13 @@ class Confirmation:
             raise ValueError("a question belongs to a space")
         return self.place.space
 
+    def summary_for(self, reader: Reader) -> str:
+        """The summary, with who wants it for somebody else, or for the owner of the program that does."""
+        if not self.asked_by or (reader.person, reader.space) == (self.asker, self.space):
+            return self.summary
+        separator = "" if self.asked_by.endswith("）") else " "
+        return f"{self.asked_by}{separator}{self.summary}"
+
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
@@ -79,6 +102,10 @@ class Stopped:
     """By which the question counts (`Verdict.risk`)."""
     roles: frozenset[Role] = frozenset()
     """Roles to which a setting gives the tool: their people confirm their own acts with it."""
+    account: str = ""
+    """The asker's account, as the platform gave it."""
+    owner_at: Chat | None = None
+    """Where the owner is to be asked instead of the asker."""
 
     @property
     def facts(self) -> QuestionFacts:
@@ -103,3 +130,6 @@ class Standing:
     """The last question that they asked for there, if it ran out within a day."""
     spoke_since: bool = False
     """Whether they have said something else since that one was asked: then a bare 好 answers that."""
+    lapsed: Sequence[Confirmation] = ()
+    """All that they could have answered there and that ran out within a day: for whoever quotes one or knows its
+    code."""

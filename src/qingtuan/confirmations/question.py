@@ -13,13 +13,44 @@ from typing import Any
 
 from qingtuan.confirmations import visible
 from qingtuan.dates import WEEKDAYS
+from qingtuan.identity.accounts import derived_person, is_key
 from qingtuan.identity.redaction import Secret, mask, secrets_in
 from qingtuan.identity.trust import Piece
 from qingtuan.language import Language, Words
-from qingtuan.messages import Origin
+from qingtuan.messages import Origin, Space
 from qingtuan.tools.tool import Tool
 
 _MAX_SUMMARY = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who wants something, where somebody else has to answer: as the system knows them, never by a name they gave."""
+
+    account: str
+    person: str
+    space: Space
+
+    def shown(self, language: Language) -> str:
+        """The account with where it speaks, and the person's id if that tells more: `qq:10002（群 qq:777）`, `the
+        program http:k1 (owner)`."""
+        account = visible.shown_in_sentence(self.account, language)
+        if is_key(self.account):
+            account = _PROGRAM.say(language).format(account=account)
+        telling = is_key(self.account) or self.person != derived_person(self.account).id
+        facts = [self.person] if telling else []
+        if self.space.is_group:
+            facts.append(_GROUP.say(language).format(group=visible.shown_in_sentence(self.space.id, language)))
+        elif not is_key(self.account):
+            facts.append(_PRIVATE.say(language))
+        beside = Words("，", ", ").say(language).join(facts)
+        return f"{account}{_BESIDE.say(language).format(facts=beside)}"
+
+
+_PROGRAM = Words("程序 {account}", "the program {account}")
+_GROUP = Words("群 {group}", "group {group}")
+_PRIVATE = Words("私聊", "private chat")
+_BESIDE = Words("（{facts}）", " ({facts})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +67,11 @@ class Wanted:
     why: Words | None = None
     """The reason of the verdict; told unless the tool is an act, which needs none."""
     in_group: bool = False
-    asker: str | None = None
+    """Whether others read along: then telephone numbers are covered, too."""
+    asker: Asker | None = None
     """Who wants it, where somebody else has to answer."""
+    in_doubt: bool = False
+    """Whether the last outcome of this very call is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +89,7 @@ def wording(wanted: Wanted) -> Wording:
     """Everything of a question but its ending."""
     values = {name: _Value.of(name, value, wanted) for name, value in wanted.arguments.items()}
     sentence = _by_template(wanted, values) or _line_by_line(wanted, values)
-    notes = [sentence, *_notes(wanted, values.values())]
+    notes = [*_head(wanted), sentence, *_notes(wanted, values.values())]
     over_long = any(visible.over_long(value.text) for value in values.values())
     summary = " ".join(sentence.replace("\n", " ").split())
     if len(summary) > _MAX_SUMMARY:
@@ -187,6 +221,13 @@ def _on_a_line(value: _Value, language: Language) -> str:
 # What must be said besides
 
 
+def _head(wanted: Wanted) -> list[str]:
+    head = [IN_DOUBT.say(wanted.language)] if wanted.in_doubt else []
+    if wanted.asker is not None:
+        head.append(_ASKED_BY.say(wanted.language).format(asker=wanted.asker.shown(wanted.language)))
+    return head
+
+
 def _notes(wanted: Wanted, values: Iterable[_Value]) -> list[str]:
     language = wanted.language
     separator = Words("、", ", ").say(language)
@@ -198,8 +239,6 @@ def _notes(wanted: Wanted, values: Iterable[_Value]) -> list[str]:
     elif wanted.material:
         names = dict.fromkeys(_ORIGINS[piece.origin].say(language) for piece in wanted.material)
         notes.append(_MATERIAL.say(language).format(names=separator.join(names)))
-    if wanted.asker is not None:
-        notes.append(_ASKED_BY.say(language).format(asker=visible.shown_in_sentence(wanted.asker, language)))
     return list(dict.fromkeys(notes))
 
 
@@ -207,7 +246,11 @@ _SENDS = Words("会发送：{names}。", "This would send: {names}.")
 _MATERIAL = Words(
     "参考了{names}里的内容，那不是你说的。", "This draws on text from {names}, which is not what you said."
 )
-_ASKED_BY = Words("这是 {asker} 要的。", "Asked for by {asker}.")
+_ASKED_BY = Words("{asker}要我做这件事，你同意吗？", "{asker} wants me to do this. Do you agree?")
+IN_DOUBT = Words(
+    "上一次不知道做成没有，可能已经做了。", "It is not known whether this was done the last time; it may have been."
+)
+"""What stands before everything else when a call is asked about whose last outcome is unknown."""
 _ORIGINS: Mapping[Origin, Words] = {
     Origin.SYSTEM: Words("系统", "the system"),
     Origin.OWNER: Words("别人的话", "what somebody else said"),

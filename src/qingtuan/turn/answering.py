@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from qingtuan.confirmations import answers
 from qingtuan.confirmations.answers import Answer
-from qingtuan.confirmations.confirmation import Confirmation, Stopped
-from qingtuan.confirmations.question import Wanted
+from qingtuan.confirmations.confirmation import Chat, Confirmation, Stopped
+from qingtuan.confirmations.question import Wanted, wording
 from qingtuan.errors import ForModel, NotAllowed, ToolFailed
 from qingtuan.events.inbox import Received
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
 from qingtuan.events.outbox import Draft
 from qingtuan.identity.scopes import Reader
-from qingtuan.identity.trust import Piece
+from qingtuan.identity.trust import Piece, may_answer
 from qingtuan.language import Language, Words
 from qingtuan.messages import Inbound, Origin
+from qingtuan.turn.questions import addressed, question_of
 from qingtuan.turn.turn import Turn
 from qingtuan.turn.viewing import local_time
 from qingtuan.turn.work import Say, Work
@@ -56,7 +58,15 @@ class Answering:
             forwarded=forward and message.quotes is None,
         )
         found = answers.recognise(said, book.standing(reader, message=stored.id if stored else ""))
-        return None if found.verdict == "not_an_answer" else found
+        if found.verdict != "not_an_answer":
+            return found
+        if said.edited or said.forwarded:
+            return None
+        # Words said to a question that has its answer are no talk, either: a model would take them for something
+        # else, and see the code.
+        code = answers.code_in(message.text)
+        over = book.asked_in(quoted) if quoted else book.coded(code) if code and not message.quotes else None
+        return Answer("closed", over) if over is not None and may_answer(over.facts, reader) else None
 
     def take(self, answer: Answer, received: Received, place: Place, reader: Reader) -> str | None:
         """Do what an answer says; the id of the turn that a yes set off, if any."""
@@ -64,7 +74,11 @@ class Answering:
         asked = answer.question
         if answer.verdict == "needs_code" or asked is None:
             standing = self.work.kit.book.standing(reader, message=received.event.id)
-            self._say(answers.say_needs_code([asked] if asked else standing.open, language), received, place)
+            questions = [asked] if asked else standing.open
+            self._say(answers.say_needs_code(questions, reader, language), received, place)
+            return None
+        if answer.verdict == "closed":
+            self._say(_TOO_LATE.say(language), received, place)
             return None
         if answer.verdict == "late":
             self._late(asked, received, place, language)
@@ -75,7 +89,7 @@ class Answering:
         """Queue the turn that runs a confirmed call, before whatever waits in its session; its id. None if whoever
         asked for it is nobody any more: then it never runs."""
         try:
-            earlier = self._asking_turn(asked)
+            earlier = self.work.asking_turn(asked)
         except (KeyError, NotAllowed) as error:
             self.work.leave_undone(asked, str(error))
             return None
@@ -84,9 +98,6 @@ class Answering:
         )
         self.work.queue(turn, first=True)
         return turn.id
-
-    def _asking_turn(self, asked: Confirmation) -> Turn:
-        return self.work.read_back(self.work.beginning_of(asked.place.turn or ""))
 
     def _close(
         self, asked: Confirmation, verdict: Literal["yes", "no"], received: Received, place: Place, language: Language
@@ -112,10 +123,14 @@ class Answering:
     def _tell_asker(self, asked: Confirmation, say: Say) -> None:
         """Whoever waits for it learns, where they asked, that it will not be done."""
         try:
-            turn = self._asking_turn(asked)
+            turn = self.work.asking_turn(asked)
         except (KeyError, NotAllowed):
             return
-        text = _DECLINED.say(self._language(turn.reader)).format(summary=asked.summary)
+        language = self._language(turn.reader)
+        text = _DECLINED.say(language)
+        if not turn.reader.space.is_group:
+            with suppress(ForModel):  # the tool is gone
+                text = f"{text}\n{wording(self._stopped_again(asked, turn, language).wanted).summary}"
         draft = Draft(turn.channel, text, "notice", Origin.SYSTEM, by_code=True)
         say(draft, replace(asked.place, turn=None), asked.event)
 
@@ -123,15 +138,16 @@ class Answering:
         """Ask anew. The fresh question is a small turn of its own, which ends in waiting."""
         work, log = self.work, self.work.kit.record.log
         try:
-            turn = self._asking_turn(asked).going_on(work.kit.record.ids.turn(), cause=received.event.id)
-            stopped = self._stopped_again(asked, turn, language)
+            turn = self.work.asking_turn(asked).going_on(work.kit.record.ids.turn(), cause=received.event.id)
+            here = None if place.space is None or place.space.is_group else Chat(received.channel, place.space)
+            stopped = addressed(work.kit, self._stopped_again(asked, turn, language), here)
             with work.saying() as say, log.transaction(durable=True):
                 log.append(Kind.COMMAND_RUN, place, {"command": "confirm"}, cause=received.event.id)
                 say(_notice(received, answers.LATE.say(language)), place, received.event.id)
                 log.append(Kind.TURN_STARTED, turn.place, turn.started_payload(), cause=turn.cause)
                 renewed = work.kit.book.ask(stopped, renews=asked)
-                draft = Draft(turn.channel, renewed.text, "question", Origin.SYSTEM, by_code=True)
-                say(draft, turn.place, renewed.event)
+                draft, where = question_of(work.kit, renewed, turn)
+                say(draft, replace(where, turn=turn.id), renewed.event)
                 log.append(Kind.TURN_FINISHED, turn.place, {"outcome": "waiting"}, cause=turn.cause)
         except ToolFailed:
             self._say(_TOO_MANY.say(language), received, place)
@@ -158,6 +174,7 @@ class Answering:
             call=asked.event,
             risk=asked.facts.risk,
             roles=asked.facts.roles,
+            account=turn.account,
         )
 
     def _say(self, text: str, received: Received, place: Place) -> None:
@@ -180,4 +197,4 @@ _TOO_MANY = Words(
     "还有几件事在等你答复，先答了再说。", "Several questions are waiting for your answer; please answer them first."
 )
 _GOES_ON_THERE = Words("好，结果在那边说。", "All right; the result will be told over there.")
-_DECLINED = Words("主人没有同意，没有做：{summary}", "The owner did not agree, so it was not done: {summary}")
+_DECLINED = Words("主人没有同意，没有做。", "The owner did not agree, so it was not done.")

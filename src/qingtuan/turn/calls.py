@@ -13,8 +13,7 @@ from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.events.outbox import Draft
 from qingtuan.identity.trust import Risk
-from qingtuan.language import Words
-from qingtuan.messages import Origin
+from qingtuan.language import Language, Words
 from qingtuan.models.chat import Call
 from qingtuan.prompt.history import UNKNOWN_OUTCOME
 from qingtuan.prompt.view import TurnView
@@ -22,6 +21,7 @@ from qingtuan.tools.run import Outcome, Prepared, batches, prepare, refusal, wai
 from qingtuan.tools.tool import ToolContext
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.progress import MessageOut, ToolRuns
+from qingtuan.turn.questions import WAITS_FOR_OWNER, addressed, question_of, word_to_asker
 from qingtuan.turn.turn import Progressed, Turn, progressed
 from qingtuan.turn.viewing import situation
 
@@ -71,7 +71,8 @@ class Calls:
         took back after the model made the call counts no more."""
         kit, reader = self.kit, view.reader
         standing = kit.standing.counting(lambda name: kit.registry.find(name, reader))
-        if not standing:
+        tool, arguments = stopped.tool, stopped.arguments
+        if not standing or kit.book.in_doubt(self.turn.session.id, tool, arguments):
             return stopped
         return prepare(stopped.call, kit.registry, replace(situation(view), standing=standing))
 
@@ -190,21 +191,24 @@ class Calls:
             call=prepared.call.id,
             risk=prepared.verdict.risk,
             roles=self.kit.registry.granted(prepared.tool.name),
+            account=self.turn.account,
         )
         record = self.kit.record
         sent: list[Event] = []
         try:
             with record.log.transaction(durable=True):
-                asked = self.kit.book.ask(stopped)
+                asked = self.kit.book.ask(addressed(self.kit, stopped))
                 sent += self._say_beside(state)
-                self._finish(waiting(prepared.call, view.language))
-                draft = Draft(self.turn.channel, asked.text, "question", Origin.SYSTEM, by_code=True)
-                sent.append(record.outbox.put(draft, self.turn.place, cause=asked.event))
+                self._finish(_waiting(prepared.call, asked, view.language))
+                if (word := word_to_asker(self.kit, asked, self.turn)) is not None:
+                    sent.append(record.outbox.put(word, self.turn.place, cause=self.turn.cause))
+                draft, place = question_of(self.kit, asked, self.turn)
+                sent.append(record.outbox.put(draft, place, cause=asked.event))
         except ToolFailed as error:
             self._finish(refusal(prepared.call, error.words, view.language))
             return
         for message in sent:
-            self.kit.stage.show(self.turn.session.id, MessageOut(message))
+            self.kit.stage.show(message.place.session or "", MessageOut(message))
 
     def _say_beside(self, state: Progressed) -> list[Event]:
         """What the model said beside a call that waits: a message of its own, once, before the first question."""
@@ -229,6 +233,15 @@ def _start_of(call: Call, risk: Risk, *, resumed: bool) -> dict[str, object]:
 def _call_of(started: Event) -> Call:
     payload = started.payload
     return Call(payload["call"], payload["name"], payload["arguments"])
+
+
+def _waiting(call: Call, asked: Confirmation, language: Language) -> Outcome:
+    """The outcome, for good, of a call that waits: whom it waits for."""
+    outcome = waiting(call, language)
+    if asked.owner_at is None:
+        return outcome
+    text = WAITS_FOR_OWNER.say(language)
+    return replace(outcome, text=text, shown=text)
 
 
 def _incomplete(why: str) -> Words:

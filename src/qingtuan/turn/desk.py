@@ -21,6 +21,7 @@ from qingtuan.messages import Inbound, Origin
 from qingtuan.turn.answering import Answer, Answering
 from qingtuan.turn.commands.registry import Command, CommandReply, Commands, Invocation, Unknown
 from qingtuan.turn.commands.running import BEGUN_BEFORE, run
+from qingtuan.turn.lapsing import Lapsing
 from qingtuan.turn.silence import Silence
 from qingtuan.turn.turn import Turn
 from qingtuan.turn.work import Work
@@ -54,6 +55,8 @@ class Desk:
         self._answering = Answering(work)
         self._inbox = Inbox(work.kit.record.log)
         self._silence = Silence(work)
+        self.lapsing = Lapsing(work)
+        """Ends questions at their time; run by whoever runs the instance."""
 
     async def receive(self, inbound: Inbound) -> Taken:
         """Store a message and set off what it calls for. Returns as soon as that is queued or answered.
@@ -84,6 +87,7 @@ class Desk:
         that nobody looked at. Gives their number. Called once, before any channel opens."""
         record = self._kit.record
         record.outbox.settle()
+        self.lapsing.tell()
         begun = open_turns(record.log)
         for started in begun:
             self._work.resume(started)

@@ -72,6 +72,10 @@ class Work:
             raise KeyError(turn)
         return begun
 
+    def asking_turn(self, asked: Confirmation) -> Turn:
+        """The turn whose call a question is about. Raises as `read_back` and `beginning_of`."""
+        return self.read_back(self.beginning_of(asked.place.turn or ""))
+
     def resume(self, started: Event) -> None:
         """Queue a turn again that an earlier process did not end."""
         try:

@@ -13,6 +13,7 @@ from qingtuan.errors import NotThere
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.identity.scopes import Role
+from qingtuan.identity.trust import may_answer
 from qingtuan.language import Language, Words
 from qingtuan.models.routing import Route
 from qingtuan.models.usage import Price, Spent, Use, spent, spent_by
@@ -64,13 +65,21 @@ class _Shows:
 
     async def status(self, invocation: Invocation) -> CommandReply:
         session, language = invocation.session, invocation.language
-        waiting = [asked for asked in self.kit.book.open() if asked.asker == invocation.reader.person]
+        reader, opened = invocation.reader, self.kit.book.open()
+        own = [asked for asked in opened if may_answer(asked.facts, reader)]
+        others = [asked for asked in opened if asked.asker == reader.person and asked not in own]
         lines = [
             _SESSION.say(language).format(name=session.name or session.id),
             _BUSY.say(language).format(count=self.queues.length(session.id))
             if self.queues.busy(session.id)
             else _IDLE.say(language),
-            *(_WAITING.say(language).format(summary=asked.summary) for asked in waiting),
+            *(
+                (_WAITING_CODE if asked.needs_code else _WAITING)
+                .say(language)
+                .format(summary=asked.summary_for(reader), code=asked.code)
+                for asked in own
+            ),
+            *(_WAITING_FOR_OTHERS.say(language).format(summary=asked.summary) for asked in others),
         ]
         if invocation.reader.role is Role.OWNER:
             lines.append(_ANSWERS.say(language).format(model=self.kit.models.choose("reason").model))
@@ -170,6 +179,8 @@ _SESSION = Words("对话：{name}", "Session: {name}")
 _BUSY = Words("在做事，后面排着 {count} 条。", "At work; {count} more wait.")
 _IDLE = Words("闲着。", "Idle.")
 _WAITING = Words("等你回答：{summary}", "Waiting for your answer: {summary}")
+_WAITING_CODE = Words("等你回答「确认 {code}」：{summary}", "Waiting for your “confirm {code}”: {summary}")
+_WAITING_FOR_OTHERS = Words("还没等到答复：{summary}", "No answer yet: {summary}")
 _ANSWERS = Words("模型：{model}", "Model: {model}")
 _NO_REQUEST = Words("这个对话还没问过模型。", "No model was asked in this session yet.")
 _CONTEXT = Words("上一个请求的各层和字数：", "Layers of the last request, and their characters:")
