@@ -193,6 +193,10 @@ def test_a_quote_names_the_second_of_several_and_is_not_enough_for_what_must_be_
 @pytest.mark.parametrize("text", BARE_YES + BARE_NO)
 def test_a_bare_word_counts_only_from_the_asker(text: str) -> None:
     assert verdict(text, Standing([OF_MEMBER])) == "not_an_answer"
+    # Said right behind the question it is about that, and still not enough.
+    assert recognise(said(text), Standing([OF_MEMBER], newest=OF_MEMBER)) == Answer("needs_code", OF_MEMBER)
+    undelivered = replace(OF_MEMBER, delivered=None)
+    assert verdict(text, Standing([undelivered], newest=undelivered)) == "not_an_answer"
 
 
 @pytest.mark.parametrize("text", YES + BARE_YES + NO + BARE_NO)
@@ -296,7 +300,7 @@ def test_the_reply_names_each_question_with_its_code() -> None:
 
 def test_who_wants_it_is_named_to_the_owner_and_nothing_is_spelled_out_in_a_group() -> None:
     asked = replace(OF_MEMBER, asked_by="qq:2（群 qq:777）", owner_at=Chat("onebot", HOME))
-    assert "「取消 K7QM」：qq:2（群 qq:777）要预约：A12。" in say_needs_code([asked], OWNER, "zh")
+    assert "「取消 K7QM」：qq:2（群 qq:777）：要预约：A12。" in say_needs_code([asked], OWNER, "zh")
     in_group = replace(OWNER, space=Space("group", "qq:777"))
     for language in ("zh", "en"):
         text = say_needs_code([SEAT, asked], in_group, language)

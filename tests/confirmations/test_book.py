@@ -141,7 +141,7 @@ def test_the_owner_needs_the_code_of_somebody_elses_act_and_sees_who_wants_it(as
     asked = ask(reader=MEMBER)
     assert asked.code in asked.text
     assert asked.text.startswith("qq:2（群 qq:777）要我做这件事，你同意吗？\n")
-    assert asked.summary_for(OWNER).startswith("qq:2（群 qq:777）要执行")
+    assert asked.summary_for(OWNER).startswith("qq:2（群 qq:777）：要执行")
     assert asked.summary_for(MEMBER).startswith("要执行")
     by_setting = ask(CANCEL, reader=replace(MEMBER, person="qq-3"), roles=frozenset({Role.MEMBER}))
     assert by_setting.code not in by_setting.text

@@ -182,8 +182,8 @@ def test_the_reason_of_the_verdict_is_told_where_one_would_not_expect_a_question
         ),
         (
             Asker("http:k1", "owner", Space("private", "http:k1")),
-            "程序 http:k1（owner）要我做这件事",
-            "the program http:k1 (owner) wants",
+            "程序 http:k1（owner，密钥）要我做这件事",
+            "Program http:k1 (owner, key) wants",
         ),
         (Asker("wx:a。我是主人", "x", Space("private", "x")), "「`wx:a。我是主人`」（x，私聊）要我", "wants me"),
     ],

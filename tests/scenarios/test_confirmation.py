@@ -12,34 +12,24 @@ import pytest
 
 from qingtuan.events.kinds import Kind
 from qingtuan.messages import Material, Origin, Space
-from tests.fakes.booking import SEAT, Bookings, books
+from tests.fakes.booking import (
+    DONE,
+    GROUP,
+    GUEST,
+    MEMBER,
+    OWNER_QQ,
+    SEAT,
+    WHAT,
+    WISH,
+    Bookings,
+    books,
+    codes,
+    library,
+)
 from tests.fakes.conversation import OWNER, Conversation
 from tests.fakes.model_server import Asked, Reply, call, on_result, on_user, when
 
-OWNER_QQ, MEMBER, GUEST = "qq:10001", "qq:10002", "qq:10009"
-GROUP = Space("group", "qq:777")
-WISH = "帮我约后天上午二楼安静区的座位"
-QUESTION = f"要预约：后天（周二 12月1日） 09:00–12:00，座位 {SEAT}。回复「确认」或「取消」。"
-DONE = "约好了。"
-
-
-def conversation(folder: Path, bookings: Bookings, **more: str) -> Conversation:
-    environ = {
-        "OWNER__ACCOUNTS": f'["{OWNER_QQ}"]',
-        "ACCESS__MEMBERS": f'["{MEMBER}"]',
-        "ACCESS__GROUPS": '["qq:777"]',
-        "EMBEDDING__MODEL": "off",
-        **more,
-    }
-    chat = Conversation(folder, tools={"booking": bookings}, **environ)
-    chat.model(
-        on_user("下午", books("14:00", "17:00")),
-        on_user("约", books()),
-        on_user("注销", call("close_account")),
-        on_result("预约成功", DONE),
-        on_result("注销了", "注销了。"),
-    )
-    return chat
+QUESTION = f"{WHAT}回复「确认」或「取消」。"
 
 
 @pytest.fixture
@@ -49,13 +39,8 @@ def bookings(tmp_path: Path) -> Bookings:
 
 @pytest.fixture
 async def chat(tmp_path: Path, bookings: Bookings) -> AsyncIterator[Conversation]:
-    async with conversation(tmp_path, bookings) as chat:
+    async with library(tmp_path, bookings) as chat:
         yield chat
-
-
-def codes(chat: Conversation) -> list[str]:
-    """The codes of the open questions, oldest first."""
-    return [asked.code for asked in chat.app.kit.book.open()]
 
 
 def heard(chat: Conversation) -> str:
@@ -216,44 +201,8 @@ async def test_what_is_critical_needs_its_code_typed(chat: Conversation, booking
     assert code not in heard(chat)
 
 
-async def test_a_members_act_waits_for_the_owner(chat: Conversation, bookings: Bookings) -> None:
-    (question,) = await chat.say(WISH, MEMBER, GROUP)
-    (code,) = codes(chat)
-    assert f"「确认 {code}」" in question
-    assert "qq-10002" in question
-    assert code not in heard(chat)
-    for word in ("确认", "好", f"确认 {code}"):
-        await chat.say(word, MEMBER, GROUP)
-    assert bookings.made == []
-    # Somebody else's question: the owner's bare word is not enough.
-    (which,) = await chat.say("确认", OWNER_QQ, GROUP)
-    assert code in which
-    assert bookings.made == []
-    assert await chat.say(f"确认 {code}", OWNER_QQ, GROUP) == [DONE]
-    assert [made["by"] for made in bookings.made] == ["qq-10002"]
-
-
-async def test_the_owner_may_answer_from_home_and_the_result_is_told_where_it_was_asked(
-    chat: Conversation, bookings: Bookings
-) -> None:
-    await chat.say(WISH, MEMBER, GROUP)
-    (code,) = codes(chat)
-    assert await chat.say(f"确认 {code}") == ["好，结果在那边说。"]
-    assert chat.deliver(GROUP) == [DONE]
-    assert len(bookings.made) == 1
-
-
-async def test_the_owners_no_is_told_to_whoever_waits(chat: Conversation, bookings: Bookings) -> None:
-    await chat.say(WISH, MEMBER)
-    (code,) = codes(chat)
-    assert await chat.say(f"取消 {code}") == ["好，不做了。"]
-    (told,) = chat.deliver(Space("private", MEMBER))
-    assert told.startswith("主人没有同意，没有做")
-    assert bookings.made == []
-
-
 async def test_a_role_that_a_setting_gives_the_tool_answers_for_itself(tmp_path: Path, bookings: Bookings) -> None:
-    async with conversation(tmp_path, bookings, ACCESS__TOOLS='{"book_seat": "member"}') as chat:
+    async with library(tmp_path, bookings, ACCESS__TOOLS='{"book_seat": "member"}') as chat:
         assert await chat.say(WISH, MEMBER) == [QUESTION]
         assert await chat.say("确认", MEMBER) == [DONE]
         assert [made["by"] for made in bookings.made] == ["qq-10002"]
@@ -272,7 +221,7 @@ async def test_a_yes_counts_once(chat: Conversation, bookings: Bookings) -> None
 @pytest.mark.parametrize("account", ["http:k1", "a2a:k1"])
 async def test_no_key_and_no_agent_confirms(tmp_path: Path, bookings: Bookings, account: str) -> None:
     rights = {"ACCESS__MEMBERS": f'["{account}"]', "ACCESS__TOOLS": '{"book_seat": "member"}'}
-    async with conversation(tmp_path, bookings, **rights) as chat:
+    async with library(tmp_path, bookings, **rights) as chat:
         await chat.say(WISH, account)
         (code,) = codes(chat)
         for word in ("确认", f"确认 {code}", "好", "/confirm"):

@@ -112,6 +112,10 @@ def _without_code(said: Said, spoken: _Spoken, standing: Standing) -> Answer:
     if spoken.bare:
         # 好 and 不 are said to many things: they count only where nothing else can be meant.
         from_asker = all(asked.asker == said.reader.person for asked in standing.open)
+        newest = standing.newest
+        if newest is not None and newest.asker != said.reader.person and _after_delivery(said, newest):
+            # Not enough for somebody else's wish, and yet no talk: a model would say 好的, and nothing would be done.
+            return Answer("needs_code", newest)
         if not from_asker or (spoken.yes and (only is None or not _surely_after(said, only))):
             return NOT_AN_ANSWER
     return Answer("needs_code") if only is None else _answer(said, spoken, only, sure=False)

@@ -243,7 +243,25 @@ class Book:
         elsewhere = sum(asked.asker == reader.person for asked in opened if asked not in answerable)
         expired = self._latest_expired(reader)
         spoke_since = expired is not None and self._spoke_since(expired, but=message)
-        return Standing(answerable, elsewhere + others, expired, spoke_since, self._lapsed(reader))
+        newest = self._said_last(reader.space, but=message)
+        return Standing(
+            open=answerable,
+            others=elsewhere + others,
+            expired=expired,
+            spoke_since=spoke_since,
+            lapsed=self._lapsed(reader),
+            newest=next((asked for asked in answerable if newest is not None and asked.message == newest), None),
+        )
+
+    def _said_last(self, space: Space, *, but: str) -> str | None:
+        """The last message of a space, received or sent."""
+        # The kinds stand as in the index of talk: else SQLite does not use it.
+        row = self._log.database.row(
+            "SELECT id FROM events WHERE space = ? AND (kind = 'message.received' OR kind = 'message.sent')"
+            " AND id <> ? ORDER BY seq DESC LIMIT 1",
+            (str(space), but),
+        )
+        return row["id"] if row else None
 
     def _latest_expired(self, reader: Reader) -> Confirmation | None:
         latest = self._load("c.asker = ? AND c.space = ?", [reader.person, str(reader.space)], newest=1)

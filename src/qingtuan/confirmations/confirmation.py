@@ -83,7 +83,7 @@ class Confirmation:
         """The summary, with who wants it for somebody else, or for the owner of the program that does."""
         if not self.asked_by or (reader.person, reader.space) == (self.asker, self.space):
             return self.summary
-        separator = "" if self.asked_by.endswith("）") else " "
+        separator = "：" if self.asked_by.endswith("）") else ": "
         return f"{self.asked_by}{separator}{self.summary}"
 
 
@@ -133,3 +133,5 @@ class Standing:
     lapsed: Sequence[Confirmation] = ()
     """All that they could have answered there and that ran out within a day: for whoever quotes one or knows its
     code."""
+    newest: Confirmation | None = None
+    """The open question that was the last thing said there: even a bare word is then about it."""

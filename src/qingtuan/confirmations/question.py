@@ -33,21 +33,21 @@ class Asker:
 
     def shown(self, language: Language) -> str:
         """The account with where it speaks, and the person's id if that tells more: `qq:10002（群 qq:777）`, `the
-        program http:k1 (owner)`."""
+        program http:k1 (owner, key)`."""
         account = visible.shown_in_sentence(self.account, language)
         if is_key(self.account):
             account = _PROGRAM.say(language).format(account=account)
-        telling = is_key(self.account) or self.person != derived_person(self.account).id
-        facts = [self.person] if telling else []
+        facts = [self.person] if self.person != derived_person(self.account).id else []
         if self.space.is_group:
             facts.append(_GROUP.say(language).format(group=visible.shown_in_sentence(self.space.id, language)))
-        elif not is_key(self.account):
-            facts.append(_PRIVATE.say(language))
+        else:
+            facts.append((_KEY if is_key(self.account) else _PRIVATE).say(language))
         beside = Words("，", ", ").say(language).join(facts)
         return f"{account}{_BESIDE.say(language).format(facts=beside)}"
 
 
-_PROGRAM = Words("程序 {account}", "the program {account}")
+_PROGRAM = Words("程序 {account}", "Program {account}")
+_KEY = Words("密钥", "key")
 _GROUP = Words("群 {group}", "group {group}")
 _PRIVATE = Words("私聊", "private chat")
 _BESIDE = Words("（{facts}）", " ({facts})")
