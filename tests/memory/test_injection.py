@@ -17,7 +17,8 @@ from qingtuan.identity.scopes import SHARED, Reader, Role, Scope
 from qingtuan.ids import Ids
 from qingtuan.language import Language
 from qingtuan.memory.current import Current
-from qingtuan.memory.injection import Budget, Injection, Sources, harmless, inject
+from qingtuan.memory.harmless import harmless
+from qingtuan.memory.injection import Budget, Injection, Sources, holds_all, inject
 from qingtuan.memory.known import Known
 from qingtuan.memory.wiki.page import parse
 from qingtuan.memory.wiki.yaml_text import flow
@@ -63,31 +64,93 @@ def numbers(injection: Injection) -> list[int | None]:
 # Order
 
 
-def test_pins_then_profile_and_rules_then_what_is_called_for_then_what_is_fresh() -> None:
+SMALL = partial(Budget, steady=False)
+"""For a model that reads what stands right before the message."""
+
+
+def test_pins_then_profile_and_rules_then_what_is_fresh_and_behind_what_is_called_for_and_not_in_front() -> None:
     old = [known(number, days=100 + number) for number in range(10, 20)]
     pin, profile, rule = known(1, days=900, pinned=True), known(2, kind="profile", days=900), known(3, kind="rule")
     fresh = known(4, days=1)
-    found = injected([*old, fresh, rule, profile, pin], [old[7], old[5], pin, old[7]], Budget(100, 40))
-    assert numbers(found) == [1, 2, 3, 17, 15, 4, 10, 11]
-    assert found.left_out == 6
-    assert found.pinned.splitlines() == [*HEAD, "- 第1条", "- 第2条", "- 第3条", "[记忆结束]"]
-    assert found.recalled.splitlines() == [
+    found = injected([*old, fresh, rule, profile, pin], [old[9], old[0], old[7], pin, old[9]], Budget(90, 60))
+    assert numbers(found) == [1, 2, 3, 14, 13, 12, 11, 10, 4, 19, 17]
+    assert found.left_out == 3
+    assert found.pinned.splitlines() == [
         *HEAD,
-        *(f"- 第{number}条" for number in (17, 15, 4, 10, 11)),
-        "另有 6 条记忆因长度限制未注入",
+        *(f"- 第{number}条" for number in (1, 2, 3, 14, 13, 12, 11, 10, 4)),
+        "[记忆结束]",
+    ]
+    assert found.recalled.splitlines() == [
+        HEAD[0],
+        "- 第19条",
+        "- 第17条",
+        "另有 3 条记忆因长度限制未注入",
         "[记忆结束，以下是用户消息]",
     ]
     assert found.text == f"{found.pinned}\n{found.recalled}"
 
 
-def test_rules_of_others_stand_in_front_only_if_they_are_for_all_and_their_pins_and_profiles_never() -> None:
+def test_for_a_model_that_reads_the_end_what_is_fresh_stands_behind_what_is_called_for() -> None:
+    old = [known(number, days=100 + number) for number in range(10, 20)]
+    pin, profile, rule = known(1, days=900, pinned=True), known(2, kind="profile", days=900), known(3, kind="rule")
+    fresh = known(4, days=1)
+    found = injected([*old, fresh, rule, profile, pin], [old[7], old[5], pin, old[7]], SMALL(100, 40))
+    assert numbers(found) == [1, 2, 3, 17, 15, 4, 10, 11]
+    assert found.left_out == 6
+    assert found.pinned.splitlines() == [*HEAD, "- 第1条", "- 第2条", "- 第3条", "[记忆结束]"]
+    assert found.recalled.splitlines() == [
+        HEAD[0],
+        *(f"- 第{number}条" for number in (17, 15, 4, 10, 11)),
+        "另有 6 条记忆因长度限制未注入",
+        "[记忆结束，以下是用户消息]",
+    ]
+
+
+def test_how_to_use_it_is_said_once_in_the_first_part() -> None:
+    found = injected([known(number) for number in range(10, 13)], [known(12)], SMALL(100, 40))
+    assert found.pinned == ""
+    assert found.recalled.splitlines()[:2] == HEAD
+
+
+@given(st.permutations(range(30)), st.permutations(range(30)))
+def test_the_front_is_the_same_for_every_message(one: list[int], other: list[int]) -> None:
+    beliefs = [known(10 + number, days=number % 4) for number in range(30)]
+    budget = Budget(150, 60)
+    first, second = (injected(beliefs, [beliefs[at] for at in order], budget) for order in (one, other))
+    assert first.pinned == second.pinned
+    front = [entry for entry in first.entries if entry in second.entries[: len(second.pinned.splitlines()) - 3]]
+    behind = list(first.entries[len(front) :])
+    assert len(behind) >= 2
+    assert behind == [beliefs[at] for at in one if beliefs[at] not in front][: len(behind)]
+
+
+def test_what_fits_as_a_whole_stands_in_front_whatever_is_called_for() -> None:
+    beliefs = [known(number, days=20 - number) for number in range(10, 16)]
+    found = injected(beliefs, beliefs[3:], Budget(42, 30))
+    assert numbers(found) == [10, 11, 12, 13, 14, 15]
+    assert (found.recalled, found.left_out) == ("", 0)
+    assert holds_all(sources(beliefs), Budget(42, 30))
+    one_more = [*beliefs, known(9)]
+    assert not holds_all(sources(one_more), Budget(42, 30))
+    assert injected(one_more, beliefs[:1], Budget(42, 30)).recalled
+    assert not holds_all(sources(beliefs), SMALL(2000, 600))
+
+
+def test_a_new_entry_moves_none_that_stands_in_front() -> None:
+    beliefs = [known(number, days=20 - number) for number in range(10, 16)]
+    before, after = injected(beliefs), injected([*beliefs, known(1)])
+    assert after.pinned.startswith(before.pinned.removesuffix("[记忆结束]"))
+
+
+def test_rules_of_others_stand_first_only_if_they_are_for_all_and_their_pins_and_profiles_never() -> None:
     beliefs = [known(1, kind="rule"), known(2, SHARED, "rule"), known(4, GROUP, "rule"), known(6, SHARED, "profile")]
     others = [known(3, THEIRS, "rule"), known(5, THEIRS, pinned=True), known(7, THEIRS, "profile")]
-    found = injected([*beliefs, *others])
-    assert found.pinned.splitlines()[2:-1] == ["- 第1条", "- [本群] 第4条", "- [全局] 第2条"]
-    assert {line for line in found.recalled.splitlines() if line.startswith("- ")} == {
-        "- [全局] 第6条", "- [qq-1] 第3条", "- [qq-1] 第5条", "- [qq-1] 第7条",
-    }  # fmt: skip
+    front = injected([*beliefs, *others]).pinned.splitlines()[2:-1]
+    assert front[:3] == ["- 第1条", "- [本群] 第4条", "- [全局] 第2条"]
+    found = injected([*beliefs, *others], budget=SMALL())
+    assert found.pinned.splitlines()[2:-1] == front[:3]
+    for last in (front[3:], [line for line in found.recalled.splitlines() if line.startswith("- ")]):
+        assert set(last) == {"- [全局] 第6条", "- [qq-1] 第3条", "- [qq-1] 第5条", "- [qq-1] 第7条"}
 
 
 def test_what_does_not_hold_today_is_not_told() -> None:
@@ -114,9 +177,10 @@ def test_nine_entries_of_one_person_never_crowd_out_the_group() -> None:
     mine = [known(number, days=number) for number in range(1, 10)]
     theirs = [known(number, GROUP, days=50 + number) for number in range(20, 24)]
     for called_for in ([], mine):
-        told = numbers(injected([*mine, *theirs], called_for, Budget(60, 60)))
-        assert {20, 21} <= set(told)
-        assert {1, 2, 3} <= set(told)
+        for budget in (Budget(90, 60), SMALL(60, 60)):
+            told = numbers(injected([*mine, *theirs], called_for, budget))
+            assert {20, 21} <= set(told)
+            assert {1, 2, 3} <= set(told)
     pins = [known(number, pinned=True) for number in range(1, 10)]
     group_pins = [known(number, GROUP, pinned=True) for number in range(20, 23)]
     assert {20, 21} <= set(numbers(injected([*pins, *group_pins], budget=Budget(60, 20))))
@@ -131,7 +195,8 @@ def test_a_single_long_entry_takes_no_more_than_what_others_leave() -> None:
 
 def test_what_is_too_long_stands_in_the_way_of_nothing_shorter() -> None:
     long, short = made("长" * 300, "how: manual"), known(2, days=9)
-    assert numbers(injected([long, short], [long], Budget(1000, 200))) == [2]
+    assert numbers(injected([long, short], [long], Budget(290, 200))) == [2]
+    assert numbers(injected([long, short], [long], SMALL(1000, 200))) == [2]
 
 
 def test_pins_that_do_not_fit_are_left_out_whole_from_the_end_and_named() -> None:
@@ -146,9 +211,10 @@ def test_pins_that_do_not_fit_are_left_out_whole_from_the_end_and_named() -> Non
 def test_profile_and_rules_leave_room_for_what_the_message_calls_for() -> None:
     profile = [known(number, kind="profile") for number in range(10, 60)]
     wanted = known(1, days=500)
-    found = injected([*profile, wanted], [wanted], Budget(200, 60))
-    assert "- 第1条" in found.recalled
-    assert sum(len(line) + 1 for line in found.pinned.splitlines() if line.startswith("- ")) <= 140
+    for budget, most in ((Budget(200, 60), 170), (SMALL(200, 60), 140)):
+        found = injected([*profile, wanted], [wanted], budget)
+        assert "- 第1条" in found.recalled
+        assert sum(len(line) + 1 for line in found.pinned.splitlines() if line.startswith("- ")) <= most
 
 
 LONG = st.sampled_from(["短", "不吃香菜", "长" * 30, "x" * 90])
@@ -167,12 +233,12 @@ def memory(draw: st.DrawFn) -> list[Known]:
     return found
 
 
-@given(memory(), st.integers(0, 300), st.integers(0, 300), st.data())
+@given(memory(), st.builds(Budget, st.integers(0, 300), st.integers(0, 300), st.booleans()), st.data())
 def test_every_entry_is_in_once_or_counted_as_left_out(
-    beliefs: list[Known], whole: int, recalled: int, data: st.DataObject
+    beliefs: list[Known], budget: Budget, data: st.DataObject
 ) -> None:
     called_for = data.draw(st.lists(st.sampled_from(beliefs), max_size=12))
-    found = injected(beliefs, called_for, Budget(whole, recalled))
+    found = injected(beliefs, called_for, budget)
     told = numbers(found)
     holding = [one for one in beliefs if (one.belief.data.since or TODAY) <= TODAY]
     assert len(set(told)) == len(told)
@@ -180,16 +246,19 @@ def test_every_entry_is_in_once_or_counted_as_left_out(
     assert len(told) + found.left_out == len(holding)
     lines = [line for line in found.text.splitlines() if line.startswith("- ")]
     assert len(lines) == len(told)
-    assert sum(len(line) + 1 for line in lines) <= whole
-    assert sum(len(line) + 1 for line in found.recalled.splitlines() if line.startswith("- ")) <= recalled
+    assert sum(len(line) + 1 for line in lines) <= budget.whole
+    assert sum(len(line) + 1 for line in found.recalled.splitlines() if line.startswith("- ")) <= budget.chosen
     for line, entry in zip(lines, found.entries, strict=True):
         assert entry.belief.text in line
     assert ("另有" in found.text) is bool(found.left_out)
     at_home = [one for one in holding if one.scope not in (THEIRS, Scope.of_person("qq-2"))]
     pins = {one.belief.number for one in at_home if one.belief.data.pinned}
     assert {one.belief.number for one in found.pinned_left_out} == pins - set(told)
-    if sum(len(line) + 1 for line in lines) + 120 * found.left_out <= min(whole * 7 // 10, recalled):
+    if sum(len(line) + 1 for line in lines) + 120 * found.left_out <= (
+        budget.whole if budget.steady else min(budget.whole * 7 // 10, budget.recalled)
+    ):
         assert found.left_out == 0
+        assert not budget.steady or not found.recalled
 
 
 def test_the_same_sources_give_the_same_text() -> None:

@@ -38,7 +38,9 @@ async def test_a_preview_is_byte_for_byte_what_the_request_holds(tmp_path: Path,
             reader = chat.app.kit.people.reader(by, space or Space("private", by))
             preview = await chat.app.remembering.recall.injection(reader, WORDS)
             await chat.say(WORDS, by, space)
-            held = [message["content"] for message in chat.asked.messages if message["role"] == "system"]
+            # What is due after earlier turns may ask the model beside the conversation.
+            asked = [asked for asked in chat.server.requests if asked.messages[-1]["content"] == WORDS][-1]
+            held = [message["content"] for message in asked.messages if message["role"] == "system"]
             assert [text for text in held if text in (preview.pinned, preview.recalled)] == [
                 part for part in (preview.pinned, preview.recalled) if part
             ]

@@ -77,7 +77,8 @@ def remembering(home: Home, settings: Settings, log: Log, people: People, ids: I
     library = Library(store, beliefs)
     customs = _customs(settings, people)
     wanted = settings.memory
-    budget = Budget(wanted.injection_chars, wanted.recalled_chars)
+    # The embedded model reads what stands right before the message, and little of what stands in front.
+    budget = Budget(wanted.injection_chars, wanted.recalled_chars, steady=settings.llm.base_url is not None)
     rules = SummaryRules(
         on=wanted.compression,
         max_stored=wanted.max_stored,

@@ -20,7 +20,8 @@ _NEXT = Words("下", "next ")
 
 
 def table(today: date, language: Language) -> str:
-    """Today and the six days after it: each with the word that a person would use and its ISO date."""
+    """Today and the six days after it: each with the word that a person would use and its date, the year only where it
+    is not today's."""
     entries = [_entry(today, offset, language) for offset in range(7)]
     return "，".join(entries) if language == "zh" else ", ".join(entries)
 
@@ -28,7 +29,8 @@ def table(today: date, language: Language) -> str:
 def _entry(today: date, offset: int, language: Language) -> str:
     day = today + timedelta(days=offset)
     weekday = WEEKDAYS[day.weekday()].say(language)
+    told = f"{day:%m-%d}" if day.year == today.year else day.isoformat()
     if offset < len(_NEAR):
-        return f"{_NEAR[offset].say(language)} {day.isoformat()} {weekday}"
+        return f"{_NEAR[offset].say(language)} {told} {weekday}"
     in_next_week = day.weekday() < today.weekday()
-    return f"{_NEXT.say(language) if in_next_week else ''}{weekday} {day.isoformat()}"
+    return f"{_NEXT.say(language) if in_next_week else ''}{weekday} {told}"

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import get_args
 
 from qingtuan.identity.scopes import Scope, Visibility
+from qingtuan.memory.beliefs import event_time
+from qingtuan.memory.harmless import harmless
 from qingtuan.memory.topics import GENERAL
 from qingtuan.memory.wiki.bullets import CHINESE
 from qingtuan.memory.wiki.page import Belief, Page, PageType
@@ -52,6 +55,17 @@ class Known:
         if self.type not in _TITLED or not seen or self.title in (GENERAL.zh, GENERAL.en) or self.title in text:
             return text
         return f"{self.title}：{text}" if CHINESE.search(text) else f"{self.title}: {text}"
+
+    @cached_property
+    def shown(self) -> str:
+        """The same as the text of a line among lines of ours."""
+        return harmless(self.told)
+
+    @cached_property
+    def said_at(self) -> datetime | None:
+        """When the event happened from which it comes; None if it names none."""
+        source = self.belief.data.source
+        return event_time(source) if source else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ class Library:
         allowed, ask, looked = dict(self._findable(sight, past=past)), limit, False
         while True:
             hits = await asyncio.to_thread(self._index.search, Query(text, allowed, ask))
-            if not looked and self._changed({hit.document for hit in hits}):
+            if not looked and self.changed({hit.document for hit in hits}):
                 allowed, looked = dict(self._findable(sight, past=past)), True  # brings the index up to date
                 continue
             found = [one for one in self._found(sight, hits) if wanted(one)]
@@ -121,8 +121,8 @@ class Library:
             elif note := self._note(sight, scope, hit.document, number):
                 yield note
 
-    def _changed(self, paths: set[str]) -> bool:
-        """Whether any of these pages is another by now than the one that was indexed."""
+    def changed(self, paths: set[str]) -> bool:
+        """Look at these pages: whether any is another by now than the one that was indexed."""
         self.store.glance(paths)
         return any(self._room(scope).unindexed for scope in {scope_of(path) for path in paths} if scope is not None)
 

@@ -14,7 +14,7 @@ from qingtuan.identity.privacy import EventSight, Sight, sight
 from qingtuan.identity.scopes import Reader, Scope
 from qingtuan.language import Language, Words
 from qingtuan.memory.entries import held_on, is_current
-from qingtuan.memory.injection import Budget, Injection, Sources, inject
+from qingtuan.memory.injection import Budget, Injection, Sources, holds_all, inject
 from qingtuan.memory.known import Known, Note
 from qingtuan.memory.library import Library
 from qingtuan.memory.periods import periods
@@ -73,14 +73,22 @@ class Recall:
         """The memory text for a turn of `reader` that says `words`: what a turn gets and what a preview shows."""
         listener, view = self._listener(reader), sight(reader)
         today = day_of(self._clock.now(), listener.zone)
-        found: list[Known | Note] = []
-        if words.strip() and self._library.current(view, today):
-            found = await self._library.search(view, words, _CALLED_FOR, wanted=lambda one: isinstance(one, Known))
+
+        def sources(called_for: Sequence[Known]) -> Sources:
+            current = self._library.current(view, today)
+            return Sources(reader, current, called_for, today, listener.zone, listener.language)
+
+        every = sources(())
+        if not words.strip() or not every.current:
+            return inject(every, self._budget)
+        if holds_all(every, self._budget):
+            # There is nothing to search for, unless somebody has just edited a page by hand, and it has grown.
+            pages = {known.path for current in every.current for known in current.entries}
+            if not self._library.changed(pages):
+                return inject(every, self._budget)
+        found = await self._library.search(view, words, _CALLED_FOR, wanted=lambda one: isinstance(one, Known))
         # Read after the search has ended: pages may have changed meanwhile, and all of this is of one moment.
-        current = self._library.current(view, today)
-        called_for = [one for one in found if isinstance(one, Known)]
-        sources = Sources(reader, current, called_for, today, listener.zone, listener.language)
-        return inject(sources, self._budget)
+        return inject(sources([one for one in found if isinstance(one, Known)]), self._budget)
 
     async def inject(self, reader: Reader, words: str) -> Injected:
         """The same, in the two parts that a request has."""

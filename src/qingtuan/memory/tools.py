@@ -12,7 +12,7 @@ from qingtuan.identity.privacy import sight
 from qingtuan.identity.trust import Risk, inherit
 from qingtuan.language import Language, Words
 from qingtuan.memory.acts import By, Remembered, Wish
-from qingtuan.memory.injection import harmless, whose
+from qingtuan.memory.injection import whose
 from qingtuan.memory.known import Known, Note
 from qingtuan.memory.memory import Memory
 from qingtuan.memory.notes import Notes
@@ -168,7 +168,7 @@ def _line(found: Known | Note, context: ToolContext) -> str:
     path = f"{found.path}:{found.belief.line}" if sight(context.reader).whole(found.scope) else ""
     facts = ", ".join(part for part in (f"#{found.name}" if own and found.name else "", days, path) if part)
     past = "" if found.belief.current else _PAST.say(language)
-    said = f"{mark}{past}{harmless(found.told)}"
+    said = f"{mark}{past}{found.shown}"
     return _LINE.say(language).format(text=said, facts=facts) if facts else f"- {said}"
 
 

@@ -1,4 +1,4 @@
-"""Layers 6a, 6b and 7: pinned memory, what was recalled for this message, and summaries."""
+"""Layers 6a, 6b and 7: steady memory, what was recalled for this message, and summaries."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _FOREIGN = Words("[含材料内容]", "[holds material]")
 
 
 def pinned(view: TurnView) -> Layer | None:
-    """Layer 6a: pinned entries, profile and rules of the speaker; stable from turn to turn."""
+    """Layer 6a: pinned entries, profile and rules of the speaker, what is fresh; stable from turn to turn."""
     return Layer("6a", "memory", view.pinned, "wiki") if view.pinned else None
 
 
 def recalled(view: TurnView) -> Layer | None:
-    """Layer 6b, in the tail: what this message calls for."""
+    """Layer 6b, in the tail: what this message calls for and 6a does not hold."""
     return Layer("6b", "recalled memory", view.recalled, "wiki") if view.recalled else None
 
 
