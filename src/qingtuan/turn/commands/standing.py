@@ -64,7 +64,7 @@ class _Standing:
         head = _GIVEN.say(language).format(
             number=given.yes.number,
             tool=tool.name,
-            days=giving.lasts.days,
+            days=(_DAY if giving.lasts.days == 1 else _DAYS).say(language).format(days=giving.lasts.days),
             day=_day(given.yes.expires, self._zone(invocation), language),
         )
         lines = [f"- {condition}" for condition in conditions(pattern, language, hidden=tool.secrets)]
@@ -111,10 +111,12 @@ def _day(moment: datetime, zone: tzinfo, language: Language) -> str:
 _BY_HAND = Words("这个要你本人来，程序不行。", "You must do this yourself; a program cannot.")
 _EDITED = Words("改过的消息不算，请重新发一条。", "An edited message does not count; please send it afresh.")
 _GIVEN = Words(
-    "好，第 {number} 条。{days} 天内（到 {day}），你让我做 {tool}，只要完全符合下面这些，我就不先问：",
-    "All right, number {number}. For {days} days (until {day}), when you have me do {tool} and all of this fits, "
+    "好，第 {number} 条。{days}内（到 {day}），你让我做 {tool}，只要完全符合下面这些，我就不先问：",
+    "All right, number {number}. For {days} (until {day}), when you have me do {tool} and all of this fits, "
     "I do it without asking:",
 )
+_DAY = Words("{days} 天", "{days} day")
+_DAYS = Words("{days} 天", "{days} days")
 _STILL_ASKS = Words(
     "别的情况照样先问；看过网页、文件、转发以后也照样问。不要了：/授权 撤销 {number}",
     "Anything else is asked as before, and so is everything after a page, file or forward. To end it: /allow revoke "
