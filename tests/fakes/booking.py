@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -35,8 +37,9 @@ class Bookings:
         self._path = path
         self._seconds = seconds
         self._timeout = timeout
-        self.breaks: Literal["no", "before", "after"] = "no"
-        """Whether the connection is lost in the next booking, and whether it was made by then."""
+        self.breaks: Literal["no", "before", "after", "dies"] = "no"
+        """Whether the connection is lost in the next booking, and whether it was made by then; or the whole process
+        dies of it, when it was made."""
 
     def __call__(self) -> Iterable[Tool]:
         """The provider of the plug-in."""
@@ -66,6 +69,8 @@ class Bookings:
         self._note(seat=seat, date=date, start=start, end=end, by=context.reader.person)
         if breaks == "after":
             raise OutcomeUnknown(_LOST)
+        if breaks == "dies":
+            os.kill(os.getpid(), signal.SIGKILL)
         await asyncio.sleep(self._seconds)
         return ToolResult(f"预约成功，编号 R{len(self.made)}")
 
