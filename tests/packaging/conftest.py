@@ -82,9 +82,9 @@ def place(product: Built, server: Built, tmp_path_factory: pytest.TempPathFactor
     installer = _installer(folder / "venv" / "bin" / "python")
     subprocess.run([*installer, product.wheel, server.wheel], check=True, capture_output=True)
     (site,) = (folder / "venv" / "lib").glob("python*/site-packages")
-    (site / "packages.pth").write_text(sysconfig.get_path("purelib") + "\n", "utf-8")
+    (site / "packages.pth").write_text(f"{sysconfig.get_path('purelib')}\nimport _watch\n", "utf-8")
     watch = _WATCH.format(source=f"{ROOT}{os.sep}", own=f"{sys.prefix}{os.sep}", log=str(folder / "read"))
-    (site / "sitecustomize.py").write_text(watch, "utf-8")
+    (site / "_watch.py").write_text(watch, "utf-8")
     return Installed(folder)
 
 

@@ -30,7 +30,7 @@ printf 'uv %s\\n' "$*" >>"$CONTROL/calls"
 """
 _PYTHON = """#!/bin/sh
 case "$1 $2 $3" in
--c*) exec {real} "$@" ;;
+-c*) exec "{real}" "$@" ;;
 "-m venv "*) mkdir -p "$3/bin"; cp "$CONTROL/python" "$3/bin/python"; exit ;;
 "-m ensurepip " | "-m pip --version") exit ;;
 esac
