@@ -30,7 +30,7 @@ def rows(*, short: bool) -> list[Row]:
 
 def _sizes(count: int) -> tuple[int, int]:
     """Bytes of system messages and tools: for a greeting, and in the request that follows a search."""
-    rules = [
+    rules: list[dict[str, object]] = [
         {"tools": False, "text": "[]"},
         {"result": "", "text": "找到了，要订哪一班？"},
         {"user": _SEARCH, "call": {"name": "capability_search", "arguments": {"query": _SEARCH}}},

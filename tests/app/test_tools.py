@@ -59,6 +59,7 @@ async def test_a_server_comes_changes_and_goes(tmp_path: Path) -> None:
     assert catalog.registry.find("library__seats", OWNER) is None
     assert "library__seats" not in [tool.name for tool in await catalog.find("seats", OWNER, 9)]
     catalog.put("library", [])
+    assert await catalog.find("seats", OWNER, 9) == []
     left = [tool.name for tool in catalog.registry.allowed(OWNER)]
     assert left == ["remember", "note_write", "wiki_read", "capability_search"]
     indexes.close()
@@ -75,6 +76,7 @@ async def test_of_two_tools_of_one_name_the_first_source_keeps_it(tmp_path: Path
 async def test_a_role_that_a_setting_names_finds_the_tool(tmp_path: Path) -> None:
     indexes = Indexes(tmp_path / "index", CountingEmbedder(), SystemClock())
     catalog = catalog_of(OWN, indexes, settings(tmp_path, ACCESS__TOOLS='{"library__*": "member"}'))
-    catalog.put("library", [replace(TOOL, name="library__seats", description="seats", roles=frozenset({Role.OWNER}))])
+    owners = replace(TOOL, name="library__seats", description="seats", roles=frozenset({Role.OWNER}), core=False)
+    catalog.put("library", [owners])
     assert [tool.name for tool in await catalog.find("seats", MEMBER, 1)] == ["library__seats"]
     indexes.close()

@@ -7,9 +7,10 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from qingtuan.app.mcp import ServerSupply, servers_of
 from qingtuan.app.memory import Remembering, remembering
 from qingtuan.app.models import Answering, models_for
-from qingtuan.app.tools import catalog_of
+from qingtuan.app.tools import catalog_of, wanted
 from qingtuan.capabilities.catalog import Catalog
 from qingtuan.clock import Clock, SystemClock
 from qingtuan.confirmations import book, standing
@@ -28,6 +29,8 @@ from qingtuan.identity.people import People
 from qingtuan.identity.scopes import Role
 from qingtuan.ids import Ids
 from qingtuan.language import Language, Words
+from qingtuan.mcp_client import pins
+from qingtuan.mcp_client.servers import Servers
 from qingtuan.memory import summaries
 from qingtuan.memory.recall_tool import RecollectionTools
 from qingtuan.memory.tools import MemoryTools
@@ -65,6 +68,7 @@ PROJECTIONS = (
     book.project,
     standing.project,
     summaries.project,
+    pins.project,
 )
 """Every table that is made from events, in the order in which they learn of one."""
 
@@ -89,6 +93,7 @@ class App:
     """What came in as tools, and which plug-ins could not."""
     catalog: Catalog
     """All tools of the moment, those of servers among them."""
+    servers: Servers
     afterwards: Afterwards
     _lock: HomeLock
     _database: Database
@@ -172,6 +177,10 @@ class App:
             texts=_texts(home, settings),
             stage=Stage(),
         )
+        servers = servers_of(
+            home, settings, log, clock, lambda name, tools: catalog.put(f"mcp {name}", wanted(tools, settings))
+        )
+        catalog.follow(ServerSupply(servers))
         queues = SessionQueues()
         afterwards = Afterwards(kit, _chores(kit, parts, settings))
         commands = _commands(kit, parts, queues, afterwards)
@@ -192,6 +201,7 @@ class App:
             commands=commands,
             tools=tools,
             catalog=catalog,
+            servers=servers,
             afterwards=afterwards,
             _lock=lock,
             _database=database,
@@ -200,6 +210,7 @@ class App:
 
     async def _start(self, *, watch: bool) -> None:
         await self.remembering.memory.recover()
+        await self.servers.start()
         self.kit.book.expire()
         if watch:
             self._spawn(self._watch())
@@ -223,6 +234,7 @@ class App:
         await asyncio.gather(*self._background, return_exceptions=True)
         await self.queues.close()
         await self.afterwards.close()
+        await self.servers.close()
         await self.kit.models.close()
         self.remembering.close()
         self._database.close()

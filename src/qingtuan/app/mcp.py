@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from qingtuan.clock import Clock
 from qingtuan.errors import SettingsWrong
 from qingtuan.events.log import Log
 from qingtuan.home import Home
+from qingtuan.language import Words
 from qingtuan.mcp_client.config import Configured
 from qingtuan.mcp_client.pins import Pins
 from qingtuan.mcp_client.reading import read
@@ -41,3 +43,28 @@ def _variables(home: Home) -> Mapping[str, str]:
         return read_dotenv(home.secrets_file) | dict(os.environ)
     except SettingsWrong:
         return os.environ  # that the file is broken is said where the settings are read
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSupply:
+    """The servers as the catalog sees them."""
+
+    servers: Servers
+
+    async def ready(self) -> None:
+        await self.servers.tried(_PATIENCE)
+
+    def missing(self) -> list[Words]:
+        # The name is the owner's word; why it is down may be the server's own, and stays out of what the model reads.
+        return [_down(status.name) for status in self.servers.status() if status.state == "down" and not status.tools]
+
+
+def _down(name: str) -> Words:
+    return Words(
+        f"服务器 {name} 现在起不来，它的工具用不了：照实告诉对方。主人可以用 /mcp 看原因。",
+        f"Server {name} does not start at present, and its tools cannot be used: say so. The owner sees why by /mcp.",
+    )
+
+
+_PATIENCE = 15.0
+"""Seconds that a search waits for servers that are being started for the first time."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from qingtuan.capabilities.search import CapabilitySearch
 from qingtuan.identity.scopes import Reader, Role
+from qingtuan.language import Words
 from qingtuan.tools.registry import Registry
 from qingtuan.tools.tool import Tool, wire_name
 
@@ -15,6 +17,28 @@ OWN = "own"
 """The source of built-in tools and plug-ins."""
 ALWAYS_CORE = frozenset({"remember", "memory_search", "memory_recall", "capability_search"})
 """In every request, whatever a setting says (contracts.md)."""
+
+
+class Supply(Protocol):
+    """Where tools come from that come and go."""
+
+    async def ready(self) -> None:
+        """Wait, a while at most, for tools that are on their way."""
+        ...
+
+    def missing(self) -> Sequence[Words]:
+        """Sentences about what should be there and is not."""
+        ...
+
+
+class _Steady:
+    """Nothing comes, nothing goes."""
+
+    async def ready(self) -> None:
+        return
+
+    def missing(self) -> Sequence[Words]:
+        return ()
 
 
 class Catalog:
@@ -28,10 +52,11 @@ class Catalog:
     def __init__(
         self, search: CapabilitySearch, granted: Mapping[str, frozenset[Role]] | None = None, *, most_paged: int = 24
     ) -> None:
-        """`granted` holds the roles that a setting gives a tool, by name; `most_paged` is how many tools besides the
-        core ones a request carries."""
+        """`granted` holds the roles that a setting gives tools; `most_paged` is how many tools besides the core ones a
+        request carries."""
         self.most_paged = most_paged
         self._search = search
+        self._supply: Supply = _Steady()
         self._granted = granted
         self._sources: dict[str, tuple[Tool, ...]] = {}
         self._stale: set[str] = set()
@@ -42,6 +67,14 @@ class Catalog:
     def registry(self) -> Registry:
         """The tools of this moment."""
         return self._registry
+
+    def follow(self, supply: Supply) -> None:
+        """Ask `supply` from now on whether more tools are on their way, and why some are not."""
+        self._supply = supply
+
+    def missing(self, reader: Reader) -> Sequence[Words]:
+        """What cannot be found now though it is set up, and why: for the owner, whose servers they are."""
+        return self._supply.missing() if reader.role is Role.OWNER else ()
 
     def put(self, source: str, tools: Iterable[Tool]) -> None:
         """Make `tools` all that `source` offers; none takes the source away. Of two tools of one name, that of the
@@ -57,7 +90,8 @@ class Catalog:
         self._registry = Registry(counting.values(), self._granted)
 
     async def find(self, query: str, reader: Reader, limit: int) -> list[Tool]:
-        """The tools that serve a purpose best, best first, of those that `reader` may use."""
+        """The tools that serve a purpose best, best first, of those that `reader` may use and is not always shown."""
+        await self._supply.ready()
         await self.settle()
         found = await asyncio.to_thread(self._search.find, query, reader.role, limit)
         tools = (self.registry.find(hit.name, reader) for hit in found)
@@ -68,7 +102,10 @@ class Catalog:
         async with self._settling:
             while self._stale:
                 source = self._stale.pop()
-                registry, tools = self.registry, self._sources[source]
-                # The search goes by roles alone: what a setting adds to a tool's own stands in its place there.
-                known = [replace(tool, roles=registry.roles_of(tool)) for tool in tools]
+                registry = self.registry
+                # What stands in every request needs no finding. The search goes by roles alone: what a setting adds
+                # to a tool's own stands in its place there.
+                known = [
+                    replace(tool, roles=registry.roles_of(tool)) for tool in self._sources[source] if not tool.core
+                ]
                 await asyncio.to_thread(self._search.put, source, known)

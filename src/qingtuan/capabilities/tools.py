@@ -30,9 +30,10 @@ class CapabilityTools:
     ) -> ToolResult:
         """Find more tools (seats, weather, files…) when none here does what is asked. Found ones can be called next."""
         found = await self._catalog.find(query, context.reader, min(max(limit, 1), _MOST))
+        lines = [_FOUND.say(context.language), *(_line(tool) for tool in found)] if found else []
+        lines += [words.say(context.language) for words in self._catalog.missing(context.reader)]
         if not found:
-            return ToolResult(_NOTHING.say(context.language), {"found": []})
-        lines = [_FOUND.say(context.language), *(_line(tool) for tool in found)]
+            lines.append(_NOTHING.say(context.language))
         origin = Origin.TOOL if any(tool.foreign_words for tool in found) else None
         return ToolResult("\n".join(lines), {"found": [wire_name(tool.name) for tool in found]}, origin=origin)
 

@@ -25,12 +25,23 @@ class Servers:
         self._clock = around.clock
         self._servers = {config.name: Server(config, around) for config in configured.servers}
         self._background: set[asyncio.Task[None]] = set()
+        self._untried: dict[str, asyncio.Event] = {}
+        """Servers whose tools are not known and that were not yet tried; each is set when it was."""
 
     async def start(self) -> None:
         """Begin to look at the servers whose tools are not known. Returns at once."""
         for server in self._servers.values():
             if not server.listed and not server.waits_for_approval:
+                self._untried[server.config.name] = asyncio.Event()
                 self._spawn(self._discover(server))
+
+    async def tried(self, patience: float) -> None:
+        """Wait, for `patience` seconds at most, until each server whose tools are not known has been tried once."""
+        waiting = [asyncio.ensure_future(event.wait()) for event in self._untried.values()]
+        if waiting:
+            _, late = await asyncio.wait(waiting, timeout=patience)
+            for task in late:
+                task.cancel()
 
     async def close(self) -> None:
         """End everything, within seconds, whatever the servers do."""
@@ -90,6 +101,8 @@ class Servers:
                 await self._clock.sleep(wait)
             with suppress(ToolFailed):
                 await server.ready()
+            if (event := self._untried.pop(server.config.name, None)) is not None:
+                event.set()
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
