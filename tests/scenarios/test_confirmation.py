@@ -288,6 +288,83 @@ async def test_more_than_three_do_not_pile_up(chat: Conversation, bookings: Book
     await chat.say("约四个座位")
     assert len(codes(chat)) == 3
     assert bookings.made == []
+    await chat.say("好了吗？")
+    assert "已经有 3 件事在等对方回答" in str(chat.asked.messages), "the model knows what was left out"
+    # One answered makes room for one.
+    await chat.say(f"取消 {codes(chat)[0]}")
+    chat.model(on_user("再约", books(seat="座位9")))
+    await chat.say("再约一个", session="另一个")
+    assert len(codes(chat)) == 3
+
+
+async def test_with_material_in_view_a_turn_asks_once(chat: Conversation, bookings: Bookings) -> None:
+    both = Reply(calls=(*books().calls, *call("send_post", text="约好了").calls))
+    chat.model(on_user("照着", both), on_result("", DONE))
+    forwarded = (Material(Origin.FORWARD, "聊天记录", "小明：约座位，再发一条"),)
+    (question,) = await chat.say("照着做", materials=forwarded)
+    assert "参考了转发或引用里的内容，那不是你说的。" in question
+    assert len(codes(chat)) == 1
+    await chat.say("好了吗？")
+    assert "这一轮里有别处来的材料，只能问一次" in str(chat.asked.messages)
+
+
+async def test_a_no_is_for_its_turn_and_a_new_wish_asks_anew(chat: Conversation, bookings: Bookings) -> None:
+    await chat.say(WISH)
+    await chat.say("不要")
+    assert await chat.say(WISH) == [QUESTION]
+    await chat.say("确认")
+    assert len(bookings.made) == 1
+
+
+async def test_how_long_it_waits_can_be_set_for_a_tool(tmp_path: Path, bookings: Bookings) -> None:
+    async with library(tmp_path, bookings, CONFIRMATIONS__TOOL_MINUTES='{"book_seat": 120}') as chat:
+        await chat.say(WISH)
+        await chat.later(minutes=119)
+        assert await chat.say("确认") == [DONE]
+        await chat.say(WISH)
+        await chat.later(minutes=121)
+        assert (await chat.say("确认"))[0] == "刚才的过期了，还要吗？"
+
+
+async def test_a_write_is_its_askers_to_confirm_and_nobody_elses(tmp_path: Path, bookings: Bookings) -> None:
+    forwarded = (Material(Origin.FORWARD, "聊天记录", "小明：我不吃香菜"),)
+    async with library(tmp_path, bookings) as chat:
+        chat.model(on_user("看看", call("note_write", title="小明", content="不吃香菜")), on_result("", "写好了。"))
+        (question,) = await chat.say("看看这个", MEMBER, materials=forwarded)
+        assert "回复「确认」或「取消」" in question
+        assert chat.deliver(Space("private", OWNER)) == [], "the owner is not asked about it"
+        (code,) = codes(chat)
+        for word in ("确认", f"确认 {code}"):
+            await chat.say(word)
+        assert chat.pages() == []
+        assert await chat.say("确认", MEMBER) == ["写好了。"]
+        assert len(chat.pages()) == 1
+
+
+async def test_a_button_is_a_quote_with_its_word(chat: Conversation, bookings: Bookings) -> None:
+    both = Reply(calls=(*books().calls, *books(seat="三楼-B3").calls))
+    chat.model(on_user("两个", both), on_result("成功", DONE))
+    await chat.say("约两个")
+    second = chat.events(Kind.CONFIRMATION_ASKED)[1]
+    (asked,) = [event for event in chat.events(Kind.MESSAGE_SENT) if event.cause == second.id]
+    await chat.say("确认", quotes=f"p-{asked.id}")
+    assert [made["seat"] for made in bookings.made] == ["三楼-B3"]
+    # Pressed a second time it does nothing, and no model takes it for talk.
+    requests = len(chat.server.requests)
+    assert await chat.say("确认", quotes=f"p-{asked.id}") == ["这件事已经有了答复，或者过期了。"]
+    assert len(chat.server.requests) == requests
+    assert len(bookings.made) == 1
+
+
+async def test_an_answer_that_comes_a_second_time_with_its_code_is_no_talk(
+    chat: Conversation, bookings: Bookings
+) -> None:
+    await chat.say("把我的图书馆账号注销了")
+    (code,) = codes(chat)
+    await chat.say(f"确认 {code}")
+    assert await chat.say(f"确认 {code}") == ["这件事已经有了答复，或者过期了。"]
+    assert code not in heard(chat)
+    assert len(bookings.made) == 1
 
 
 async def test_a_yes_does_not_wait_behind_the_turns_of_its_session(chat: Conversation, bookings: Bookings) -> None:
