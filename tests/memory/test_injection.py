@@ -18,7 +18,7 @@ from qingtuan.ids import Ids
 from qingtuan.language import Language
 from qingtuan.memory.current import Current
 from qingtuan.memory.harmless import harmless
-from qingtuan.memory.injection import Budget, Injection, Sources, holds_all, inject
+from qingtuan.memory.injection import Budget, Injection, Sources, front_of, inject
 from qingtuan.memory.known import Known
 from qingtuan.memory.wiki.page import parse
 from qingtuan.memory.wiki.yaml_text import flow
@@ -129,11 +129,11 @@ def test_what_fits_as_a_whole_stands_in_front_whatever_is_called_for() -> None:
     found = injected(beliefs, beliefs[3:], Budget(42, 30))
     assert numbers(found) == [10, 11, 12, 13, 14, 15]
     assert (found.recalled, found.left_out) == ("", 0)
-    assert holds_all(sources(beliefs), Budget(42, 30))
+    assert front_of(sources(beliefs), Budget(42, 30)).whole
     one_more = [*beliefs, known(9)]
-    assert not holds_all(sources(one_more), Budget(42, 30))
+    assert not front_of(sources(one_more), Budget(42, 30)).whole
     assert injected(one_more, beliefs[:1], Budget(42, 30)).recalled
-    assert not holds_all(sources(beliefs), SMALL(2000, 600))
+    assert not front_of(sources(beliefs), SMALL(2000, 600)).whole
 
 
 def test_a_new_entry_moves_none_that_stands_in_front() -> None:

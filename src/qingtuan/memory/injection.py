@@ -87,39 +87,55 @@ class Injection:
         return "\n".join(part for part in (self.pinned, self.recalled) if part)
 
 
-def holds_all(sources: Sources, budget: Budget) -> bool:
-    """Whether everything stands in the text, in front, whatever the message calls for."""
-    return budget.steady and _Taking(sources, budget.whole).all_fit()
+@dataclass(frozen=True, slots=True)
+class Front:
+    """What stands in front, whatever the message calls for: made once for many messages."""
+
+    lines: tuple[Line, ...]
+    taken: frozenset[tuple[str, int]]
+    room: int
+    """Characters that are left."""
+    whole: bool
+    """Whether it holds everything."""
+    pinned_left_out: tuple[Known, ...]
 
 
-def inject(sources: Sources, budget: Budget) -> Injection:
-    """The memory text for one reader and message. Pure: the same sources give the same bytes."""
+def front_of(sources: Sources, budget: Budget) -> Front:
+    """The steady part. Pure, and the same for everything that a message may call for."""
     taking = _Taking(sources, budget.whole)
-    everything = budget.steady and taking.all_fit()
-    pins = taking.take(taking.pinned(), budget.whole, ends=True)
+    whole = budget.steady and taking.all_fit()
+    steady = taking.take(taking.pinned(), budget.whole, ends=True)
     missing = tuple(known for share in taking.pinned() for known in share if key_of(known) not in taking.taken)
-    steady = taking.take(taking.steady(), taking.room - budget.reserved)
+    steady += taking.take(taking.steady(), taking.room - budget.reserved)
     if budget.steady and not missing:
-        fresh = taking.take(taking.fresh(), taking.room - (0 if everything else budget.reserved))
+        fresh = taking.take(taking.fresh(), taking.room - (0 if whole else budget.reserved))
         # The latest last: what comes to be known moves nothing that stands before it.
         steady += sorted(fresh, key=lambda line: begun(line.known))
+    return Front(tuple(steady), frozenset(taking.taken), taking.room, whole, missing)
+
+
+def inject(sources: Sources, budget: Budget, front: Front | None = None) -> Injection:
+    """The memory text for one reader and message. Pure: the same sources give the same bytes. `front` is what
+    `front_of` gives for the same, if somebody has it at hand."""
+    front = front or front_of(sources, budget)
+    taking = _Taking(sources, front.room, front.taken)
     recalled = taking.take(taking.called_for() if budget.steady else taking.recalled(), budget.chosen)
     called_for = {key_of(known): place for place, known in enumerate(reversed(sources.called_for), 1)}
     recalled.sort(key=lambda line: -called_for.get(key_of(line.known), 0))
-    entries = tuple(line.known for line in (*pins, *steady, *recalled))
+    entries = tuple(line.known for line in (*front.lines, *recalled))
     left_out = sum(len(current.entries) for current in sources.current) - len(entries)
-    pinned, said = _parts([*pins, *steady], recalled, left_out, sources.language)
-    missing = tuple(known for known in missing if key_of(known) not in taking.taken)
+    pinned, said = _parts(front.lines, recalled, left_out, sources.language)
+    missing = tuple(known for known in front.pinned_left_out if key_of(known) not in taking.taken)
     return Injection(pinned, said, entries, left_out, missing)
 
 
 class _Taking:
     """Takes entries, none of them twice, as long as there is room."""
 
-    def __init__(self, sources: Sources, room: int) -> None:
+    def __init__(self, sources: Sources, room: int, taken: Iterable[tuple[str, int]] = ()) -> None:
         self.room = room
         """Characters that are left."""
-        self.taken: set[tuple[str, int]] = set()
+        self.taken = set(taken)
         self._made: dict[tuple[str, int], Line] = {}
         self._sources = sources
         self._mine = Scope.of_person(sources.reader.person)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, tzinfo
+from operator import is_
 
 from qingtuan.clock import Clock, day_of
 from qingtuan.events.kinds import Kind
@@ -14,13 +15,15 @@ from qingtuan.identity.privacy import EventSight, Sight, sight
 from qingtuan.identity.scopes import Reader, Scope
 from qingtuan.language import Language, Words
 from qingtuan.memory.entries import held_on, is_current
-from qingtuan.memory.injection import Budget, Injection, Sources, holds_all, inject
+from qingtuan.memory.injection import Budget, Front, Injection, Sources, front_of, inject
 from qingtuan.memory.known import Known, Note
 from qingtuan.memory.library import Library
 from qingtuan.memory.periods import periods
 
 _CALLED_FOR = 24
 """As many short entries as the recalled part of a request holds."""
+_MOST_FRONTS = 64
+"""Readers for whom what stands in front is kept at hand."""
 _PAST = re.compile(
     r"以前|曾经|之前|过去|原来|从前|那时|当时|\bused to\b|\bformerly\b|\bpreviously\b|\bin the past\b|\bback then\b",
     re.IGNORECASE,
@@ -56,6 +59,7 @@ class Recall:
         self._clock = clock
         self._budget = budget
         self._listener = listener
+        self._fronts: dict[Reader, tuple[Sources, Budget, Front]] = {}
 
     async def search(
         self, view: Sight, query: str, limit: int, *, today: date, as_of: date | None = None
@@ -79,16 +83,27 @@ class Recall:
             return Sources(reader, current, called_for, today, listener.zone, listener.language)
 
         every = sources(())
+        front = self._front(every)
         if not words.strip() or not every.current:
-            return inject(every, self._budget)
-        if holds_all(every, self._budget):
+            return inject(every, self._budget, front)
+        if front.whole:
             # There is nothing to search for, unless somebody has just edited a page by hand, and it has grown.
             pages = {known.path for current in every.current for known in current.entries}
             if not self._library.changed(pages):
-                return inject(every, self._budget)
+                return inject(every, self._budget, front)
         found = await self._library.search(view, words, _CALLED_FOR, wanted=lambda one: isinstance(one, Known))
         # Read after the search has ended: pages may have changed meanwhile, and all of this is of one moment.
-        return inject(sources([one for one in found if isinstance(one, Known)]), self._budget)
+        now = sources([one for one in found if isinstance(one, Known)])
+        return inject(now, self._budget, self._front(now))
+
+    def _front(self, sources: Sources) -> Front:
+        """What stands in front of every message, made anew when anything that it is made from is another."""
+        made = self._fronts.get(sources.reader)
+        if made is None or made[1] != self._budget or not _same(made[0], sources):
+            if len(self._fronts) >= _MOST_FRONTS:
+                self._fronts.clear()
+            made = self._fronts[sources.reader] = sources, self._budget, front_of(sources, self._budget)
+        return made[2]
 
     async def inject(self, reader: Reader, words: str) -> Injected:
         """The same, in the two parts that a request has."""
@@ -176,6 +191,12 @@ def _asks_for_the_past(query: str, today: date) -> bool:
     """Whether a question is about what was believed once: by its words, or by a day that is over."""
     noon = datetime.combine(today, time(12), UTC)
     return bool(_PAST.search(query)) or any(period.last < today for period in periods(query, noon, UTC))
+
+
+def _same(made: Sources, now: Sources) -> bool:
+    """Whether what stands in front is made from the very same. What holds today is one object until a page changes."""
+    same = (made.today, made.zone, made.language) == (now.today, now.zone, now.language)
+    return same and len(made.current) == len(now.current) and all(map(is_, made.current, now.current))
 
 
 def _wanted(one: Known | Note, today: date, as_of: date | None, *, past: bool) -> bool:
