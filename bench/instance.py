@@ -188,8 +188,10 @@ def paraphrases() -> tuple[tuple[str, str], ...]:
 
 
 def beliefs(count: int = 30) -> list[str]:
-    """What a small wiki holds."""
-    return [line for line, _ in paraphrases()[:count]]
+    """What a small wiki holds. Those beyond the first are made of two of them."""
+    lines = [line for line, _ in paraphrases()]
+    more = (f"{one}，{other}" for one, other in itertools.combinations(lines, 2))
+    return list(itertools.islice(itertools.chain(lines, more), count))
 
 
 def sentence(number: int) -> str:

@@ -1,7 +1,7 @@
 """What a plain turn costs: bytes, calls of the model, CPU, waiting; in a short session and in a very long one.
 
-A plain turn is one message of the owner and one answer, without tools, in an instance with 30 beliefs, embedding
-included. A session's request breathes: it grows until its older part is compressed. So a figure "at turn N" is the
+A plain turn is one message of the owner and one answer, without tools, in an instance with 100 beliefs: more than a
+request holds, so that each message is embedded and searched for. A session's request breathes: it grows until its older part is compressed. So a figure "at turn N" is the
 mean over the 40 turns around it, one such breath.
 """
 
@@ -21,6 +21,10 @@ LEFT_OUT = ("CPU at turn 1000 / turn 20", "request bytes at turn 1000 / turn 50"
 
 _SHORT = 30
 """Turns of a short session."""
+_MANY = 100
+"""Beliefs of which a request holds a part, chosen for its message."""
+_FEW = 12
+"""Beliefs that a request holds as a whole."""
 _BREATH = 40
 _MODEL_SECONDS = 0.05
 _CPU_PEERS = "AstrBot 70, nanobot 75, LangBot 236, hermes 248, OpenClaw 263"
@@ -49,13 +53,26 @@ async def _talk(folder: Path, model: Model, sentences: Sequence[str], **environ:
 
 
 def _plain() -> list[Row]:
-    knowing, costs = _requests(beliefs())
-    knowing_nothing, _ = _requests([])
+    asked, costs = _requests(beliefs(_MANY))
+    few, cheaper = _requests(beliefs(_FEW))
+    none, _ = _requests([])
     return [
         Row("CPU per plain turn, short session", mean(costs[1:]), "ms", 15, peers=_CPU_PEERS),
-        Row("model calls per plain turn", len(knowing) / len(costs), "", 1, peers="1 to 1.1"),
-        Row("prefix kept from request to request, nothing recalled", mean(kept(knowing_nothing)), "", 0.9, "higher"),
-        Row("prefix kept from request to request, 12 beliefs recalled", mean(kept(knowing)), "", 0.9, "higher"),
+        Row(f"CPU per plain turn, {_FEW} beliefs", mean(cheaper[1:]), "ms", 15),
+        Row("model calls per plain turn", len(asked) / len(costs), "", 1, peers="1 to 1.1"),
+        *_prefix("nothing known", none),
+        *_prefix(f"{_FEW} beliefs", few),
+        *_prefix(f"{_MANY} beliefs", asked),
+    ]
+
+
+def _prefix(known: str, asked: Sequence[Asked]) -> list[Row]:
+    """The mean over a short session, and how it grows with the session."""
+    shares = kept(asked)
+    name = f"prefix kept from request to request, {known}"
+    return [
+        Row(f"{name}, {_SHORT} turns", mean(shares), "", 0.9, "higher"),
+        *(Row(f"{name}, at turn {turn}", shares[turn - 1]) for turn in (3, 10, _SHORT)),
     ]
 
 
@@ -94,7 +111,7 @@ def _waiting() -> list[Row]:
 
 async def _waits(folder: Path, model: Model) -> list[float]:
     async with instance(folder / "home", model) as one:
-        await one.remember(beliefs())
+        await one.remember(beliefs(_MANY))
         return [await _wait(one, sentence(number)) for number in range(_SHORT + 1)][1:]
 
 
@@ -110,7 +127,7 @@ async def _wait(one: Instance, words: str) -> float:
 def _long(turn: int) -> list[Row]:
     """A session until `turn`, and half a breath beyond."""
     with tempfile.TemporaryDirectory() as name, scripted_model() as model:
-        costs = asyncio.run(_session(Path(name), model, turn + _BREATH // 2, beliefs()))
+        costs = asyncio.run(_session(Path(name), model, turn + _BREATH // 2, beliefs(_MANY)))
         asked, beside = model.turns(), len(model.requests()) - len(costs)
     sizes = [len(one.raw) for one in asked]
     early, late = mean(costs[10:30]), _around(costs, turn)

@@ -10,7 +10,7 @@ from qingtuan.prompt.view import Layer, TurnView
 _NOW = Words("[现在：{time}（{zone}）。{days}]", "[Now: {time} ({zone}). {days}]")
 _WHO = Words(
     "[说话人：{role}，账号 {account}，{place}。由系统按账号判定]",
-    "[Speaker: {role}, account {account}, {place}. Decided by the system from the account]",
+    "[Speaker: {role}, account {account}, {place}. Decided by the system]",
 )
 _ROLES = {
     Role.OWNER: Words("主人", "the owner"),
