@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from qingtuan.indexes import fusion, lexical, terms, vectors
-from qingtuan.indexes.base import Hit, Query, Weights
+from qingtuan.indexes.base import Entry, Hit, Query, Weights
 from qingtuan.indexes.store import Model, ScopeFile, View
 
 if TYPE_CHECKING:
@@ -68,9 +68,8 @@ def search(open_scope: OpenScope, query: Query, meaning: Meaning | None, weights
         scores = fusion.with_neighbours(scores, _documents(parts), times, query.neighbours)
     ties = np.concatenate([part.view.hashes[part.rows] for part in parts])
     places = fusion.best(scores, times, ties, signals.found, query.limit)
-    hits = [_hit(open_scope, parts, signals, int(place), float(scores[place])) for place in places]
     return sorted(
-        (hit for hit in hits if hit),
+        (_hit(entry, signals, place, float(scores[place])) for place, entry in _entries(open_scope, parts, places)),
         key=lambda hit: (-round(hit.score, 6), -hit.time, hit.scope, hit.document, hit.entry_id),
     )
 
@@ -138,14 +137,19 @@ def _documents(parts: Sequence[_Part]) -> Places:
     return np.concatenate([part.view.documents[part.rows] + (number << 40) for number, part in enumerate(parts)])
 
 
-def _hit(
-    open_scope: OpenScope, parts: Sequence[_Part], signals: fusion.Signals, place: int, score: float
-) -> Hit | None:
-    part = next(part for part in reversed(parts) if part.start <= place)
-    file = open_scope(part.scope)
-    entry = file.entry(int(part.view.seqs[part.rows[place - part.start]])) if file else None
-    if entry is None:
-        return None  # another process took it out a moment ago
+def _entries(open_scope: OpenScope, parts: Sequence[_Part], places: Places) -> Iterator[tuple[int, Entry]]:
+    """What stands at these places; another process may have taken something out a moment ago."""
+    for part in parts:
+        here = places[(places >= part.start) & (places < part.start + part.rows.size)]
+        file = open_scope(part.scope) if here.size else None
+        if file is None:
+            continue
+        seqs = part.view.seqs[part.rows[here - part.start]].tolist()
+        held = file.entries_at(seqs)
+        yield from ((place, held[seq]) for place, seq in zip(here.tolist(), seqs, strict=True) if seq in held)
+
+
+def _hit(entry: Entry, signals: fusion.Signals, place: int, score: float) -> Hit:
     similarity = float(signals.cosines[place])
     return Hit(
         scope=entry.scope,

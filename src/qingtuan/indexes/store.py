@@ -278,10 +278,10 @@ class ScopeFile:
         self._view_model, self._seen, self._changed = model, seen, False
         return self._view
 
-    def entry(self, seq: int) -> Entry | None:
-        """One entry, None if it is gone."""
-        row = self._connection.execute(f"{_ENTRIES} WHERE seq = ?", (seq,)).fetchone()
-        return self._entry(row) if row else None
+    def entries_at(self, seqs: Iterable[int]) -> dict[int, Entry]:
+        """These entries by `seq`, without those that are gone."""
+        sql = f"{_ENTRIES} WHERE seq IN (SELECT value FROM json_each(?))"  # noqa: S608
+        return {row[0]: self._entry(row) for row in self._connection.execute(sql, (json.dumps(list(seqs)),)).fetchall()}
 
     def entries(self) -> Iterator[tuple[int, Entry]]:
         """Every entry with its `seq`, by document and id."""
