@@ -1,8 +1,9 @@
 """What a plain turn costs: bytes, calls of the model, CPU, waiting; in a short session and in a very long one.
 
 A plain turn is one message of the owner and one answer, without tools, in an instance with 100 beliefs: more than a
-request holds, so that each message is embedded and searched for. A session's request breathes: it grows until its older part is compressed. So a figure "at turn N" is the
-mean over the 40 turns around it, one such breath.
+request holds, so that each message is embedded and searched for. A session's request breathes: it grows until its older
+part is compressed. So a figure "at turn N" is the mean over the 40 turns around it, one such breath; but how much of a
+request's prefix is kept is told of that turn alone.
 """
 
 from __future__ import annotations
