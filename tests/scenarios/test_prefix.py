@@ -66,6 +66,24 @@ async def test_most_of_each_request_is_the_beginning_of_the_next(chat: Conversat
     assert max(one - same for one, same in zip(whole, kept, strict=True)) <= 2_000
 
 
+@pytest.mark.parametrize("count", [12, 100])
+async def test_so_it_is_with_beliefs_that_messages_call_for(chat: Conversation, count: int) -> None:
+    page = chat.home.wiki / "users/owner/preferences/东西.md"
+    page.parent.mkdir(parents=True)
+    lines = "".join(f"- 第{number}件喜欢的东西放在家里{number}号柜子最上面那一层\n" for number in range(count))
+    page.write_text(f"# 东西\n\n## 当前\n{lines}", "utf-8")
+    await chat.app.remembering.memory.edited(["users"])
+    chat.model(on_user("", "放在柜子里，拿的时候小心一点。"))
+    for number in range(TURNS):
+        await chat.say(f"第{number}件东西放在哪里？")
+        assert f"第{number}件喜欢的东西" in str(chat.asked.messages) or number >= count
+    requests = [tools_and_messages(asked) for asked in chat.server.requests if asked.tools]
+    kept = sum(common(one, other) / len(one) for one, other in pairwise(requests)) / (TURNS - 1)
+    assert kept >= KEPT
+    # The part that is recalled is there where not all of it fits.
+    assert ("以下是用户消息" in str(chat.asked.messages)) is (count == 100)
+
+
 async def test_memory_that_changes_leaves_the_rules_and_tools_as_they_were(chat: Conversation) -> None:
     await chat.say("你好")
     first = tools_and_messages(chat.asked)
