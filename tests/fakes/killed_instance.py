@@ -31,10 +31,15 @@ from qingtuan.memory.compressing import KINDS
 from qingtuan.messages import Space
 from tests.fakes.booking import Bookings, books
 from tests.fakes.conversation import OWNER, START, Conversation, HeldClock
-from tests.fakes.model_server import Rule, call, on_result, on_user, without_tools
+from tests.fakes.library import Library, configure
+from tests.fakes.model_server import Asked, Reply, Rule, call, on_result, on_user, without_tools
 
 CHAT = Space("private", OWNER)
-DONE, UNSURE = "办好了。", "不知道办成没有。"
+DONE, UNSURE, NOT_DONE = "办好了。", "不知道办成没有。", "看过了，没有办成。"
+LIBRARY, SERVER = "KILLED_LIBRARY", "KILLED_SERVER"
+"""Variables with the addresses of the library and of its seats server."""
+SEAT = "二楼安静区-A01"
+WHEN = {"date": "2026-11-30", "start": "09:00", "end": "12:00"}
 SHORT = {"MAX_STORED": "6", "KEEP_RECENT": "2", "BATCH": "4", "MIN_SOURCE": "2"}
 _CHANGES = frozenset({"os.rename", "os.remove", "os.link", "os.mkdir", "subprocess.Popen"})
 _MOST = 2000
@@ -73,6 +78,8 @@ class Scene:
 
     says: tuple[str, ...]
     before: tuple[str, ...] = ()
+    library: bool = False
+    """Whether a library stands behind it, with a seats server that is not killed."""
 
 
 SCENES = {
@@ -81,6 +88,7 @@ SCENES = {
     "act": Scene(("帮我约座位", "确认")),
     "command": Scene(("/memory add 不吃葱", "/undo")),
     "summary": Scene(("第四句", "第五句"), before=("第一句", "第二句", "第三句")),
+    "seat": Scene(("帮我约图书馆明天上午的座位", "确认"), before=("你好",), library=True),
 }
 
 
@@ -89,15 +97,25 @@ def rules() -> tuple[Rule, ...]:
         return call("remember", content=f"坐{value}", subject="我", predicate="座位", value=value)
 
     return (
+        on_user("图书馆", call("capability_search", query="预约图书馆座位")),
+        on_result("可以直接调用", call("library__find_seats", **WHEN)),
+        on_result('"seats"', call("library__reserve_seat", seat_id=SEAT, **WHEN)),
+        on_result('{"reservations"', lambda asked: Reply(DONE if SEAT in asked.text_of("tool") else NOT_DONE)),
+        on_result("未知", lambda asked: looked_up(asked)),
+        on_result("不知道做成没有", lambda asked: looked_up(asked)),
         on_user("香菜", call("remember", content="不吃香菜")),
         on_user("二楼", seat("二楼")),
         on_user("三楼", seat("三楼")),
         on_user("约", books()),
-        on_result("未知", UNSURE),
-        on_result("不知道做成没有", UNSURE),
         on_result("", DONE),
         without_tools("聊过几句。"),
     )
+
+
+def looked_up(asked: Asked) -> Reply:
+    """After an unknown outcome the model looks, where it can."""
+    can = "library__list_reservations" in asked.tools
+    return call("library__list_reservations") if can else Reply(UNSURE)
 
 
 def instance(root: Path, life: int) -> Conversation:
@@ -107,6 +125,8 @@ def instance(root: Path, life: int) -> Conversation:
         EMBEDDING__MODEL="off",
         **{f"MEMORY__{name}": value for name, value in SHORT.items()},
     )
+    if SERVER in os.environ:
+        configure(chat.home, library={"url": os.environ[SERVER], "trusted": True, "returns": "own"})
     # A machine that was off for a while goes on later.
     chat.clock = HeldClock(START + timedelta(minutes=5 * life))
     chat.model(*rules())
@@ -139,7 +159,8 @@ async def go_on(root: Path, scene: Scene) -> dict[str, Any]:
         for number, said in enumerate(scene.says):
             await play(chat, said, f"m{number}")
         await chat.later(minutes=2)
-        return found(chat, scene, root)
+        taken = await Library(os.environ[LIBRARY]).booked() if scene.library else []
+        return found(chat, scene, root) | {"seats": len(taken)}
 
 
 def found(chat: Conversation, scene: Scene, root: Path) -> dict[str, Any]:
@@ -225,6 +246,8 @@ def main(name: str, folder: Path, stride: int) -> None:
     for step in range(1, _MOST, stride):
         root = folder / f"{step:04}"
         shutil.copytree(template, root, symlinks=True)
+        if scene.library:
+            asyncio.run(Library(os.environ[LIBRARY]).reset())
         came_through = in_child(partial(live, root, scene, Killer(step)))
         told = root / "told.json"
         if not in_child(partial(go_on, root, scene), told):

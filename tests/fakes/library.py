@@ -6,9 +6,10 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -76,6 +77,26 @@ async def open_library() -> AsyncIterator[Library]:
     accounts = {"demo": "demo", "lin": "lin"}
     async with running(Options(accounts=accounts, now=NOW, admin_token=_TOKEN)) as address:
         yield Library(address)
+
+
+@contextmanager
+def library_processes() -> Iterator[tuple[str, str]]:
+    """A library and its seats server over HTTP, as processes of their own; their addresses."""
+    site = [COMMAND, "demo-site", "--port", "0", "--admin-token", _TOKEN, "--now", NOW.isoformat()]
+    with _process(site, {}) as address, _process([COMMAND, "--http", "0"], Library(address).entry()["env"]) as server:
+        yield address, server
+
+
+@contextmanager
+def _process(command: list[str], variables: Mapping[str, str]) -> Iterator[str]:
+    """A process that says its address in its first line."""
+    environ = {**os.environ, **variables}
+    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
 
 
 def configure(home: Home, **servers: dict[str, Any]) -> None:

@@ -18,18 +18,31 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.killed_instance import DONE, UNSURE
+from tests.fakes.killed_instance import DONE, LIBRARY, NOT_DONE, SERVER, UNSURE
+from tests.fakes.library import library_processes
 
 REPOSITORY = Path(__file__).parents[2]
-STRIDES = {"remember": 19, "change": 31, "act": 29, "command": 31, "summary": 41}
+STRIDES = {"remember": 19, "change": 31, "act": 29, "command": 31, "summary": 41, "seat": 43}
 Found = Mapping[str, Any]
+_PATIENCE = 1800
+"""Seconds for all kills of a scene: a bench kills before every step."""
 
 
 def killed(scene: str, folder: Path) -> Mapping[str, Found]:
     """What was found at the end, by the step before which the process was killed."""
     stride = int(os.environ.get("KILL_STRIDE", STRIDES[scene]))
+    if scene != "seat":
+        return _killed(scene, folder, stride, {})
+    with library_processes() as (library, server):
+        return _killed(scene, folder, stride, {LIBRARY: library, SERVER: server})
+
+
+def _killed(scene: str, folder: Path, stride: int, addresses: Mapping[str, str]) -> Mapping[str, Found]:
     command = [sys.executable, "-m", "tests.fakes.killed_instance", scene, str(folder / "killed"), str(stride)]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=240)
+    environ = {**os.environ, **addresses}
+    done = subprocess.run(
+        command, cwd=REPOSITORY, env=environ, capture_output=True, text=True, check=False, timeout=_PATIENCE
+    )
     assert done.returncode == 0, done.stderr
     found: Mapping[str, Found] = json.loads(done.stdout)
     assert len(found) >= 4
@@ -102,6 +115,18 @@ def act(found: Found) -> dict[str, bool]:
     }
 
 
+def seat(found: Found) -> dict[str, bool]:
+    outcomes = [text for text in found["replies"] if text in (DONE, UNSURE, NOT_DONE)]
+    questions = [text for text in found["replies"] if text.startswith("要预约")]
+    return {
+        "no seat is booked twice": found["seats"] <= 1,
+        "it was begun once": found["writes started"].count("library__reserve_seat") == 1,
+        "it was asked about once": len(questions) == 1,
+        "its outcome is told once": len(outcomes) == 1,
+        "what is said is true": (outcomes == [DONE]) == (found["seats"] == 1),
+    }
+
+
 def command(found: Found) -> dict[str, bool]:
     undone = found["answers"].get("m1", [""])[0].startswith("已撤销")
     return {
@@ -123,4 +148,4 @@ def summary(found: Found) -> dict[str, bool]:
     }
 
 
-SCENES = {"remember": remember, "change": change, "act": act, "command": command, "summary": summary}
+SCENES = {"remember": remember, "change": change, "act": act, "command": command, "summary": summary, "seat": seat}
