@@ -61,15 +61,16 @@ def _run(work: Coroutine[None, None, None]) -> int:
 
 async def _serve_stdio() -> None:
     from qingtuan_library_seats.server import build_server
-    from qingtuan_library_seats.serving import run_until_stopped
+    from qingtuan_library_seats.serving import until_stopped
 
     desk = _desk()
-    try:
-        await run_until_stopped(build_server(desk).run_stdio_async())
-    finally:
-        await desk.close()
-    # A thread still waits for a line on standard input, and the interpreter would wait for the thread.
-    sys.stdout.flush()
+    serving = asyncio.create_task(build_server(desk).run_stdio_async())
+    stopped = asyncio.create_task(until_stopped())
+    await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    if serving.done():
+        serving.result()
+    await desk.close()
+    # A thread still waits for a line on standard input, and both the loop and the interpreter would wait for it.
     os._exit(0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Awaitable
 from typing import Annotated, Any
 
@@ -17,6 +18,8 @@ from qingtuan_library_seats.desk import Desk
 from qingtuan_library_seats.driver import Reservation, Tell
 from qingtuan_library_seats.errors import LibraryError
 from qingtuan_library_seats.text import clean, listed
+
+_LOG = logging.getLogger(__name__)
 
 INSTRUCTIONS = (
     "图书馆座位 library seats。先 find_seats 查空座，再用查到的 seat_id 调 reserve_seat；"
@@ -122,7 +125,10 @@ class SeatServer(MCPServer[Any]):
         try:
             return await super().call_tool(name, arguments, context)
         except UnexpectedToolError:
-            raise
+            _LOG.exception("tool %s crashed", name)
+            return _error(
+                f"{name} 出了意外，详情在这个服务的日志里。不要马上重复，先用 list_reservations 看看现有的预约。"
+            )
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
                 return _error(_wrong_arguments(error.__cause__))

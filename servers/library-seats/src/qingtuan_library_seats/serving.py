@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
@@ -80,24 +79,6 @@ async def serving(
 
 async def until_stopped() -> None:
     """Wait for SIGTERM or SIGINT."""
-    await _first_signal()
-
-
-async def run_until_stopped(work: Awaitable[None]) -> None:
-    """Do this work, but leave it at SIGTERM or SIGINT."""
-    task = asyncio.ensure_future(work)
-    stop = asyncio.create_task(_first_signal())
-    await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
-    stop.cancel()
-    if task.done():
-        task.result()
-        return
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
-
-
-async def _first_signal() -> None:
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
     signals = (signal.SIGTERM, signal.SIGINT)

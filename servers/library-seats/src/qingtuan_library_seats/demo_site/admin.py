@@ -33,7 +33,9 @@ class Admin:
         return [
             Route("/admin/reservations", self._guarded(self._reservations)),
             Route("/admin/faults", self._guarded(self._arm), methods=["POST"]),
+            Route("/admin/faults", self._guarded(self._left), methods=["GET"]),
             Route("/admin/faults", self._guarded(self._clear), methods=["DELETE"]),
+            Route("/admin/reset", self._guarded(self._reset), methods=["POST"]),
             Route("/admin/clock", self._guarded(self._tell_time), methods=["GET"]),
             Route("/admin/clock", self._guarded(self._set_clock), methods=["POST"]),
         ]
@@ -41,8 +43,19 @@ class Admin:
     async def _reservations(self, _request: Request) -> Response:
         return JSONResponse({"reservations": [_as_json(booking) for booking in self._store.all()]})
 
+    async def _left(self, _request: Request) -> Response:
+        return JSONResponse({"armed": self._faults.armed})
+
     async def _clear(self, _request: Request) -> Response:
         self._faults.clear()
+        return JSONResponse({})
+
+    async def _reset(self, _request: Request) -> Response:
+        """As on the first day."""
+        self._store.forget()
+        self._faults.clear()
+        self._clock.reset()
+        self._site.captcha = False
         return JSONResponse({})
 
     async def _tell_time(self, _request: Request) -> Response:

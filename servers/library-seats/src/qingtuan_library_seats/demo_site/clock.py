@@ -10,9 +10,8 @@ class Clock:
 
     def __init__(self, began: datetime | None = None) -> None:
         """`began` is local time without a zone; None leaves the machine's."""
-        self._shift = timedelta()
-        if began is not None:
-            self.set(began)
+        self._first = timedelta() if began is None else began - datetime.now()
+        self._shift = self._first
 
     def now(self) -> datetime:
         """Local time without a zone: a library stands in one place."""
@@ -21,3 +20,7 @@ class Clock:
     def set(self, moment: datetime) -> None:
         """It is this moment now, and time goes on from there."""
         self._shift = moment - datetime.now()
+
+    def reset(self) -> None:
+        """As if it had never been set."""
+        self._shift = self._first

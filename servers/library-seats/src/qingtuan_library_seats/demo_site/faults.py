@@ -16,12 +16,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 Page = Literal["login", "captcha", "areas", "seats", "confirm", "reserve", "reservations", "cancel", "check-in"]
-Kind = Literal["drop-before", "drop-after", "error-before", "error-after", "hang-after"]
+Kind = Literal["drop-before", "drop-after", "error-before", "error-after", "hang-before", "hang-after"]
 
 PAGES: tuple[Page, ...] = (
     "login", "captcha", "areas", "seats", "confirm", "reserve", "reservations", "cancel", "check-in"
 )  # fmt: skip
-KINDS: tuple[Kind, ...] = ("drop-before", "drop-after", "error-before", "error-after", "hang-after")
+KINDS: tuple[Kind, ...] = ("drop-before", "drop-after", "error-before", "error-after", "hang-before", "hang-after")
 _AT_RANDOM: tuple[Kind, ...] = ("error-before", "drop-before", "drop-after")
 
 
@@ -58,6 +58,11 @@ class Faults:
             self._armed.append(fault)
         else:
             self._afterwards.append(fault)
+
+    @property
+    def armed(self) -> int:
+        """How many pages are still to fail."""
+        return sum(fault.times for fault in self._armed)
 
     def clear(self) -> None:
         """Nothing waits any more; the random ones go on."""

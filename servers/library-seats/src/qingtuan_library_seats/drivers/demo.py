@@ -91,12 +91,12 @@ class DemoDriver:
 
     async def reserve(self, seat_id: str, slot: Slot, tell: Tell) -> Reservation:
         """Open the confirm page, see that it says what was asked for, send it, and look what became of it."""
-        lost_before = False
+        sent_before = False
         for number in range(TRIES):
             await self._web.pause(number)
             await tell("打开预约确认页")
             page = await self._page("reserve", seat=seat_id, **_query(slot))
-            made = await self._made_before(seat_id, slot) if lost_before and page.alert else None
+            made = await self._made_before(seat_id, slot) if sent_before and page.alert else None
             if made is not None:
                 return made
             _raise_refusal(page.alert, seat_id, slot)
@@ -104,6 +104,7 @@ class DemoDriver:
             if {**form.fields, "seat": seat_id, **_query(slot)} != form.fields:
                 raise PageUnreadable("确认页上写的不是要约的座位和时间")
             await tell("提交预约")
+            sent_before = True
             try:
                 answer = await self._send(form)
             except Lost as lost:
@@ -111,7 +112,6 @@ class DemoDriver:
                 made = await self._look_for(seat_id, slot, slow=lost.slow)
                 if made is not None:
                     return made
-                lost_before = True
                 continue
             if _is_turned_away(answer):
                 continue
@@ -155,10 +155,12 @@ class DemoDriver:
             except Lost:
                 known = now
                 continue
-            if not _is_turned_away(answer):
-                if answer.alert is not None:
-                    raise _refusal(answer.alert)
-                return now
+            if _is_turned_away(answer):
+                known = now
+                continue
+            if answer.alert is not None:
+                raise _refusal(answer.alert)
+            return now
         raise SiteUnavailable(f"试了 {TRIES} 次，没能{change.name}")
 
     # After a silence
@@ -199,6 +201,8 @@ class DemoDriver:
 
     async def _page(self, path: str, **query: str) -> Page:
         """A page for somebody who is logged in."""
+        if asyncio.get_running_loop().time() < self._leave_alone_until:
+            raise LoginNeeded
         page = await self._read(path, query)
         if page.has_form("login"):
             await self._log_in(page)
@@ -210,9 +214,6 @@ class DemoDriver:
         return page
 
     async def _log_in(self, page: Page) -> None:
-        now = asyncio.get_running_loop().time
-        if now() < self._leave_alone_until:
-            raise LoginNeeded
         for number in range(self._patience.tries):
             await self._web.pause(number)
             form = page.form("login")
@@ -224,7 +225,7 @@ class DemoDriver:
             if not page.has_form("login"):
                 return
             if page.alert is not None and page.alert.code == "login-refused":
-                self._leave_alone_until = now() + REFUSED_SECONDS
+                self._leave_alone_until = asyncio.get_running_loop().time() + REFUSED_SECONDS
                 raise LoginNeeded
         raise SiteUnavailable("登录没有回音")
 
@@ -234,7 +235,10 @@ class DemoDriver:
 
     async def _send(self, form: Form) -> Page:
         answer = await self._web.send(form.address, form.fields)
-        return Page(answer.address, answer.html)
+        try:
+            return Page(answer.address, answer.html)
+        except PageUnreadable as error:
+            raise Lost(slow=False) from error
 
 
 def _query(slot: Slot) -> dict[str, str]:
@@ -246,7 +250,7 @@ def _find(own: Sequence[Reservation], seat_id: str, slot: Slot) -> Reservation |
 
 
 def _is_turned_away(answer: Page) -> bool:
-    """Whether a form went to nobody: the session or the form had run out, so that nothing was done."""
+    """Whether the session or the form had run out: before the change, or after it and before the page about it."""
     expired = answer.alert is not None and answer.alert.code == "form-expired"
     return expired or answer.has_form("login") or answer.has_form("captcha")
 

@@ -12,6 +12,9 @@ from qingtuan_library_seats.driver import Area, Areas, Reservation, Seat, Slot
 from qingtuan_library_seats.errors import PageUnreadable
 from qingtuan_library_seats.text import clean
 
+TAGS = 10_000
+"""The demo library's largest page has some hundred; deeply nested ones take time with the square of their number."""
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
@@ -33,7 +36,13 @@ class Page:
     """One page that the library answered with."""
 
     def __init__(self, address: str, html: str) -> None:
-        """`address` is where it was found, which its links are relative to."""
+        """`address` is where it was found, which its links are relative to.
+
+        Raises:
+            PageUnreadable: if it has so many tags that reading them would hold up everything else.
+        """
+        if html.count("<") > TAGS:
+            raise PageUnreadable("网页太大")
         self.address = address
         self._soup = BeautifulSoup(html, "html.parser")
 
@@ -118,7 +127,10 @@ class Page:
 
     def _read_form(self, tag: Tag) -> Form:
         fields = {_value(field, "name"): _value(field, "value") for field in tag.select("input[name]")}
-        return Form(urljoin(self.address, _value(tag, "action")), fields)
+        try:
+            return Form(urljoin(self.address, _value(tag, "action")), fields)
+        except ValueError as error:
+            raise PageUnreadable("网址不对") from error
 
 
 def _value(tag: Tag, name: str) -> str:

@@ -158,8 +158,7 @@ class Web:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _NoAnswer("连接中断") from error
         here = str(response.url)
-        leads_to = urljoin(here, response.headers["location"]) if response.has_redirect_location else None
-        return _Response(here, leads_to, body.decode("utf-8", "replace"))
+        return _Response(here, _leads_to(here, response), body.decode("utf-8", "replace"))
 
     def _stay(self, address: str) -> None:
         try:
@@ -168,6 +167,13 @@ class Web:
             raise PageUnreadable("网址不对") from error
         if (there.scheme, there.host, there.port) != (home.scheme, home.host, home.port):
             raise PageUnreadable(f"它指向别的网站 {there.host}")
+
+
+def _leads_to(here: str, response: httpx.Response) -> str | None:
+    try:
+        return urljoin(here, response.headers["location"]) if response.has_redirect_location else None
+    except ValueError as error:
+        raise PageUnreadable("网址不对") from error
 
 
 async def _body(response: httpx.Response) -> bytes:
