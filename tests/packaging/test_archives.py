@@ -42,21 +42,22 @@ def metadata(wheel: Path) -> Message:
     return message_from_bytes(text_in(wheel, ".dist-info/METADATA"))
 
 
-def information(name: str) -> set[str]:
-    return {f"{name}.dist-info/{part}" for part in ("METADATA", "WHEEL", "RECORD", "entry_points.txt")} | {
-        f"{name}.dist-info/licenses/LICENSE"
-    }
+def information(wheel: Path) -> set[str]:
+    """What stands in a wheel about itself."""
+    name, version = wheel.name.split("-")[:2]
+    parts = ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE")
+    return {f"{name}-{version}.dist-info/{part}" for part in parts}
 
 
 def test_the_wheel_holds_the_product_and_nothing_else(product: Built) -> None:
     files = source("src/qingtuan")
     assert {"qingtuan/py.typed", "qingtuan/storage/migrations/0001_events.sql"} <= files
-    assert in_wheel(product.wheel) == files | information("qingtuan-0.1.0")
+    assert in_wheel(product.wheel) == files | information(product.wheel)
 
 
 def test_the_wheel_of_the_server_too(server: Built) -> None:
     files = source("servers/library-seats/src/qingtuan_library_seats")
-    assert in_wheel(server.wheel) == files | information("qingtuan_library_seats-0.1.0")
+    assert in_wheel(server.wheel) == files | information(server.wheel)
 
 
 def test_the_source_archive_holds_what_the_wheel_is_made_of(product: Built) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.package import ROOT
+from scripts.package import ROOT, Built
 from tests.fakes.model_server import model_process
 from tests.packaging.conftest import Installed
 
@@ -22,6 +22,12 @@ def test_it_is_the_installed_one_that_runs(place: Installed, tmp_path: Path) -> 
     code = "import qingtuan, qingtuan_library_seats as seats; print(qingtuan.__file__, seats.__file__)"
     shown = place.run("python", "-c", code, home=tmp_path)
     assert all(Path(path).is_relative_to(place.folder) for path in shown.split())
+
+
+def test_it_says_the_version_of_its_wheel(place: Installed, product: Built, server: Built, tmp_path: Path) -> None:
+    for command, built in (("qingtuan", product), ("qingtuan-library-seats", server)):
+        said = place.run(command, "--version", home=tmp_path)
+        assert said.strip() == f"{command} {built.wheel.name.split('-')[1]}"
 
 
 def test_settings_are_listed(place: Installed, tmp_path: Path) -> None:
