@@ -38,8 +38,8 @@ class Client:
     servers: Servers
     tools: Mapping[str, Tool]
     """What is offered now, by the names that the server gave."""
-    media: Path
-    """Folder where pictures and files of answers are kept, by their hashes."""
+    folder: Path
+    """`media/` holds pictures and files of answers by their hashes, `logs/` what the server logs."""
 
     async def call(self, name: str, arguments: Mapping[str, Any], report: Report = _unheard) -> ToolResult:
         """Call a tool as a turn of the owner does.
@@ -91,7 +91,7 @@ async def client(entry: Mapping[str, Any], folder: Path) -> AsyncIterator[Client
     servers = Servers(configured, around)
     try:
         await servers.refresh(NAME)
-        yield Client(servers, offered, folder / "media")
+        yield Client(servers, offered, folder)
     finally:
         await servers.close()
         database.close()

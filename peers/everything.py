@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+import re
 import socket
 import subprocess
 import tempfile
@@ -28,6 +29,7 @@ _PATIENCE = 30.0
 _UNTOLD = "PEERS_UNTOLD"
 """A variable of this process that no server is to see."""
 _SECRET = "not-for-servers"
+_LOGGED = re.compile(r"level[ -]message", re.IGNORECASE)
 
 Look = Callable[[Client], Awaitable[None]]
 
@@ -70,7 +72,7 @@ async def keeps_a_picture(one: Client) -> None:
     (kept,) = result.attachments
     assert kept.kind == "image", kept.kind
     assert len(result.images) == 1
-    assert (one.media / kept.hash).stat().st_size == kept.size
+    assert (one.folder / "media" / kept.hash).stat().st_size == kept.size
 
 
 async def takes_structured_content(one: Client) -> None:
@@ -126,6 +128,14 @@ async def goes_on_after_a_call_was_stopped(one: Client) -> None:
     assert "after" in (await one.call("echo", {"message": "after"})).text
 
 
+async def keeps_what_the_server_logs(one: Client) -> None:
+    """Sent every five seconds, beside any call: over HTTP on a stream of its own."""
+    await one.call("toggle-simulated-logging", {})
+    log = one.folder / "logs" / "mcp-peer.log"
+    while not log.is_file() or not _LOGGED.search(log.read_text("utf-8")):  # noqa: ASYNC110 (a file tells nobody)
+        await asyncio.sleep(0.1)
+
+
 async def hides_our_environment(one: Client) -> None:
     said = (await one.call("get-env", {})).text
     assert _SECRET not in said, "the server sees variables of ours"
@@ -162,6 +172,7 @@ _EVERYWHERE: tuple[Look, ...] = (
     tells_a_failure_in_the_words_of_the_server,
     refuses_a_tool_that_wants_a_task,
     goes_on_after_a_call_was_stopped,
+    keeps_what_the_server_logs,
     starts_again_after_its_end,
 )
 
