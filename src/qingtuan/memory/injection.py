@@ -163,8 +163,11 @@ class _Taking:
 
     def called_for(self) -> list[list[Known]]:
         """What the message calls for, best first."""
-        holding = [known for known in self._sources.called_for if is_current(known.belief, self._sources.today)]
-        return [[known for known in holding if self._share(known.scope) == share] for share in range(_OTHERS + 1)]
+        shares: list[list[Known]] = [[] for _ in range(_OTHERS + 1)]
+        for known in self._sources.called_for:
+            if is_current(known.belief, self._sources.today):
+                shares[self._share(known.scope)].append(known)
+        return shares
 
     def recalled(self) -> list[Iterable[Known]]:
         """What the message calls for, then what is freshest."""
