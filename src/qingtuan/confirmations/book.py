@@ -73,8 +73,8 @@ def project(database: Database, event: Event) -> None:
 def _insert(database: Database, event: Event) -> None:
     payload, place = event.payload, event.place
     database.execute(
-        "INSERT INTO confirmations (event, code, asker, session, space, turn, tool, binding, expires, state)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open')",
+        "INSERT INTO confirmations (event, code, asker, session, space, turn, tool, binding, expires, owner_at, state)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open')",
         (
             event.id,
             payload["code"],
@@ -85,6 +85,7 @@ def _insert(database: Database, event: Event) -> None:
             payload["tool"],
             payload["binding"],
             _millis(datetime.fromisoformat(payload["expires"])),
+            payload.get("owner_at", {}).get("space"),
         ),
     )
 
@@ -302,8 +303,7 @@ class Book:
 
     def untold(self) -> list[Confirmation]:
         """Questions put to the owner that ran out, of which nobody was told yet."""
-        expired = self._load("c.state = 'expired' AND c.told IS NULL", [])
-        return [asked for asked in expired if asked.owner_at is not None]
+        return self._load("c.state = 'expired' AND c.told IS NULL AND c.owner_at IS NOT NULL", [])
 
     def unresumed(self) -> list[Confirmation]:
         """Questions with a yes after which nothing ran: what a start takes up again."""

@@ -7,7 +7,10 @@ CREATE TABLE standing_yes (
     last_used INTEGER                      -- UTC, milliseconds since 1970
 ) STRICT;
 
--- The notice that a question of somebody else ran out: told once.
-ALTER TABLE confirmations ADD COLUMN told TEXT;  -- message.sent
+-- Questions that are put to the owner for somebody else: both are told, once, when one runs out.
+ALTER TABLE confirmations ADD COLUMN owner_at TEXT;  -- the owner's private chat; NULL if the asker was asked
+ALTER TABLE confirmations ADD COLUMN told TEXT;      -- message.sent
 
-CREATE INDEX confirmations_untold ON confirmations (event) WHERE state = 'expired' AND told IS NULL;
+CREATE INDEX confirmations_untold ON confirmations (event)
+    WHERE state = 'expired' AND told IS NULL AND owner_at IS NOT NULL;
+CREATE INDEX confirmations_by_expiry ON confirmations (expires) WHERE state IN ('open', 'expired');
