@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from bench.table import Row
 
 LEFT_OUT = ("kill -9",)
 
-_STRIDE = 2
-"""A kill before every other step makes some 260 over the five scenes."""
+_STRIDES = {"seat": 1}
+"""Before every step of the seat dialogue, before every other one of the rest."""
 
 
 def rows(*, short: bool) -> list[Row]:
@@ -22,16 +23,22 @@ def rows(*, short: bool) -> list[Row]:
         return []
     from tests.scenarios.test_kill import SCENES, common, killed
 
-    os.environ["KILL_STRIDE"] = str(_STRIDE)
-    kills, wrong, repeated = 0, 0, 0
+    scenes = {}
     for scene, holds in SCENES.items():
+        os.environ["KILL_STRIDE"] = str(_STRIDES.get(scene, 2))
         with tempfile.TemporaryDirectory() as name:
-            for found in killed(scene, Path(name)).values():
-                kills += 1
-                wrong += not all({**common(found), **holds(found)}.values())
-                repeated += found["booked"] > 1
+            every = killed(scene, Path(name)).values()
+            wrong = sum(not all({**common(found), **holds(found)}.values()) for found in every)
+            scenes[scene] = len(every), wrong, sum(found["booked"] > 1 or found["seats"] > 1 for found in every)
+    seat = scenes.pop("seat")
+    rest = tuple(map(sum, zip(*scenes.values(), strict=True)))
+    return [*_of("kill -9", rest, "acts repeated"), *_of("kill -9 in the seat dialogue", seat, "seats booked twice")]
+
+
+def _of(what: str, counted: Sequence[int], repeated: str) -> list[Row]:
+    kills, wrong, twice = counted
     return [
-        Row("kill -9: how many instants", kills, "", 200, "higher"),
-        Row("kill -9: something lost, untrue or answered twice", wrong, "", 0),
-        Row("kill -9: acts repeated", repeated, "", 0, peers="LangGraph repeats the act"),
+        Row(f"{what}: how many instants", kills, "", 200, "higher"),
+        Row(f"{what}: something lost, untrue or answered twice", wrong, "", 0),
+        Row(f"{what}: {repeated}", twice, "", 0, peers="LangGraph repeats the act"),
     ]

@@ -3,8 +3,9 @@
 Run as `python -m tests.fakes.killed_instance SCENE FOLDER STRIDE`. A process plays the scene until SIGKILL hits it,
 right before its first, second … step (with STRIDE 3: before the first, fourth …); another one goes on over the same
 folder, with the platform handing over again what got no receipt. A step is whatever changes something: a file opened
-for writing, a name made, changed or removed, a process started (git), an SQL statement that is no query. Standard
-output gets one JSON object: by step, what was found at the end. The last one came through.
+for writing, a name made, changed or removed, a process started (git), an SQL statement that is no query; or something
+that is shown while it works, as when a server tells how far a call has come. Standard output gets one JSON object:
+by step, what was found at the end. The last one came through.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from qingtuan.events.kinds import Kind
 from qingtuan.events.turns import open_turns
 from qingtuan.memory.compressing import KINDS
 from qingtuan.messages import Space
+from qingtuan.turn.progress import Progress, Stage
 from tests.fakes.booking import Bookings, books
 from tests.fakes.conversation import OWNER, START, Conversation, HeldClock
 from tests.fakes.library import Library, configure
@@ -55,7 +57,18 @@ class Killer:
     def arm(self, chat: Conversation) -> None:
         sys.addaudithook(self.hear)
         chat.app.kit.record.log.database._connection.set_trace_callback(self._hear_sql)
+        self._hear_progress(chat.app.kit.stage)
         self._armed = True
+
+    def _hear_progress(self, stage: Stage) -> None:
+        """Each piece of an answer, and each step that a call tells of while its server works, is an instant, too."""
+        show = stage.show
+
+        def heard(session: str, progress: Progress) -> None:
+            self.step()
+            show(session, progress)
+
+        stage.show = heard  # type: ignore[method-assign]
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event in _CHANGES or (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR)):
