@@ -107,6 +107,8 @@ class Connection:
         self._closing.set()
         if self._task is None:
             return
+        if not self._ready.is_set() and self._scope is not None:
+            self._scope.cancel()  # whatever it waits for at its start will not come
         await asyncio.wait([self._task], timeout=_LEAVE)
         if not self._task.done() and self._scope is not None:
             self._scope.cancel()
@@ -180,9 +182,11 @@ class Connection:
 
     def why_ended(self) -> Words:
         """Why it is over."""
-        task = self._task
+        task, config, last = self._task, self._config, self._journal.last
         error = task.exception() if task is not None and task.done() and not task.cancelled() else None
-        return failures.why(error, self._config, self._troubles, self._journal.last)
+        if self._ready.is_set():
+            return failures.why_ended(error, config, last)
+        return failures.why_not_started(error, config, self._troubles, last)
 
     # Asking
 
@@ -263,7 +267,7 @@ class Connection:
             raise Garbled(failures.GARBLED, detail=str(error.error_count())) from None
         except MCPError as error:
             over = self._sieve.ended.is_set() or not self.alive
-            raise failures.of_answer(error, self._troubles, over=over) from None
+            raise failures.of_answer(error, self._config, self._troubles, over=over) from None
 
 
 def _load() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from qingtuan.language import Words
 from qingtuan.mcp_client.plain import line, plain
+from qingtuan.mcp_client.sieve import UNUSABLE
 from qingtuan.storage.files import content_hash
 from qingtuan.tools.schema import fault_of
 from qingtuan.tools.strict_json import MAX_DEPTH, canonical, deeper_than
@@ -82,7 +83,7 @@ def fault(raw: Raw) -> Words | None:
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or _lone(name):
         return _NAME
     schema = raw.get("inputSchema")
-    if not isinstance(schema, Mapping):
+    if not isinstance(schema, Mapping) or schema == UNUSABLE:
         return _NO_SCHEMA
     if deeper_than(schema, MAX_DEPTH):
         return _DEEP
@@ -214,7 +215,7 @@ def _named(text: str) -> Iterator[str]:
 
 
 _NAME = Words("名字是空的、太长，或不是文字。", "Its name is empty, too long, or no text.")
-_NO_SCHEMA = Words("没有参数表。", "It has no schema.")
+_NO_SCHEMA = Words("没有能用的参数表。", "It has no usable schema.")
 _DEEP = Words("参数表嵌套太深。", "Its schema is nested too deep.")
 _HUGE = Words(f"参数表超过 {MAX_SCHEMA // 1024} KB。", f"Its schema is larger than {MAX_SCHEMA // 1024} KB.")
 _GROWS = Words("参数表里的引用层层翻倍。", "References in its schema double each other without end.")

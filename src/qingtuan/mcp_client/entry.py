@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
@@ -171,17 +172,18 @@ def _shown_address(url: str) -> str:
 
 def _secrets(way: Command | Endpoint) -> tuple[str, ...]:
     if isinstance(way, Command):
-        flags = [part.partition("=") for part in way.arguments]
-        pairs = [(name, value) for name, sign, value in flags if sign]
-        pairs += [
-            (name, value) for name, value in zip(way.arguments, way.arguments[1:], strict=False) if name[:1] == "-"
-        ]
-        return secrets_of([*way.variables.items(), *pairs])
+        return secrets_of([*way.variables.items(), *_options(way.arguments)])
     parts = urlsplit(way.url)
-    query = [tuple(pair.partition("=")[::2]) for pair in parts.query.split("&")]
-    return secrets_of(
-        [*way.headers.items(), *((name, value) for name, value in query), ("password", parts.password or "")]
-    )
+    query = ((name, value) for name, _, value in (pair.partition("=") for pair in parts.query.split("&")))
+    return secrets_of([*way.headers.items(), *query, ("password", parts.password or "")])
+
+
+def _options(arguments: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """The options of a command line with their values: `--name=value` and `--name value`."""
+    for argument, following in zip_longest(arguments, arguments[1:], fillvalue=""):
+        name, sign, value = argument.partition("=")
+        if name.startswith("-") and (sign or not following.startswith("-")):
+            yield name, value if sign else following
 
 
 def _filler(environ: Mapping[str, str]) -> Filled:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from qingtuan.errors import QingtuanError, ToolFailed
 from qingtuan.language import Words
 from qingtuan.mcp_client.config import Command, ServerConfig
-from qingtuan.mcp_client.plain import line, plain
+from qingtuan.mcp_client.plain import covered, line, plain
 from qingtuan.mcp_client.process import TOO_LARGE
+from qingtuan.mcp_client.sieve import Flood
 from qingtuan.mcp_client.troubles import Trouble, Troubles
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Garbled(QingtuanError):
     """A server answered, and the answer cannot be read."""
 
 
-def of_answer(error: MCPError, troubles: Troubles, *, over: bool) -> QingtuanError:
+def of_answer(error: MCPError, config: ServerConfig, troubles: Troubles, *, over: bool) -> QingtuanError:
     """What an error that came as an answer means. Servers use some codes of the SDK for meanings of their own, so what
     the SDK itself says is known by its words, and the end of a connection by `over`."""
     code, message = error.code, error.message
@@ -55,7 +56,7 @@ def of_answer(error: MCPError, troubles: Troubles, *, over: bool) -> QingtuanErr
         return Garbled(LARGE)
     if code == _UNREADABLE:
         return Garbled(GARBLED)
-    said = plain(message, _MAX_SAID)
+    said = plain(covered(message, config.secrets), _MAX_SAID)
     return ToolFailed(Words(f"服务器没有做：{said}", f"The server refused: {said}"), detail=f"code {code}")
 
 
@@ -68,21 +69,26 @@ def of_trouble(trouble: Trouble) -> QingtuanError:
     return ToolFailed(trouble.words, detail=trouble.detail)
 
 
-def why(error: BaseException | None, config: ServerConfig, troubles: Troubles, last: str) -> Words:
-    """Why a server could not be started, or ended. `last` is the last line that it wrote for its log."""
+def why_not_started(error: BaseException | None, config: ServerConfig, troubles: Troubles, last: str) -> Words:
+    """Why a server could not be started. `last` is the last line that it wrote for its log."""
     from mcp import MCPError
-
-    from qingtuan.mcp_client.sieve import Flood
 
     for cause in _leaves(error):
         if isinstance(cause, Flood):
             return _FLOOD
         if isinstance(cause, MCPError):
-            found = of_answer(cause, troubles, over=cause.message == "Connection closed")
+            found = of_answer(cause, config, troubles, over=cause.message == "Connection closed")
             if not isinstance(found, Broken) or not isinstance(config.way, Command):
                 return found.words
         elif isinstance(cause, (OSError, ValueError)) and isinstance(config.way, Command):
             return _not_started(cause, config.way)
+    return _with_last(_ENDED_AT_ONCE if isinstance(config.way, Command) else OVER, last)
+
+
+def why_ended(error: BaseException | None, config: ServerConfig, last: str) -> Words:
+    """Why a server that worked is gone."""
+    if any(isinstance(cause, Flood) for cause in _leaves(error)):
+        return _FLOOD
     return _with_last(_ENDED if isinstance(config.way, Command) else OVER, last)
 
 
@@ -129,5 +135,6 @@ OVER = Words("和它的连接断了。", "The connection to it is over.")
 GARBLED = Words("它的回答不合 MCP 的规定，读不了。", "Its answer is not as MCP has it and cannot be read.")
 LARGE = Words("它的回答超过 4 MB，没有读。", "Its answer is larger than 4 MB and was not read.")
 ASKS = Words("它要当场问人，这里还不能这样问。", "It wants to ask a person something, which cannot be done here yet.")
-_ENDED = Words("程序刚启动就退出了。", "The program ended as soon as it was started.")
+_ENDED_AT_ONCE = Words("程序刚启动就退出了。", "The program ended as soon as it was started.")
+_ENDED = Words("程序自己退出了。", "The program ended by itself.")
 _FLOOD = Words("它不停地发消息，已经断开。", "It sends without end and was cut off.")

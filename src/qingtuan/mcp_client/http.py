@@ -169,7 +169,10 @@ _NOT_REACHED = Words(
     "It cannot be reached: nothing listens there. Check the address, and whether it runs.",
 )
 _NO_HOST = Words("找不到这个主机，检查 url 和网络。", "There is no such host; check url and the network.")
-_TLS = Words("加密连接的证书不对，没有连。", "The certificate of the encrypted connection is not valid.")
+_TLS = Words(
+    "加密连接建不起来：证书不对，或那边不是 https。",
+    "There is no encrypted connection: its certificate is not valid, or it speaks no https.",
+)
 _SILENT = Words("那边一直没有回答。", "It does not answer.")
 _PROXY = Words("代理连不上，检查 HTTPS_PROXY。", "The proxy cannot be reached; check HTTPS_PROXY.")
 _BROKEN = Words("连接中途断了。", "The connection broke.")

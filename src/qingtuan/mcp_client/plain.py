@@ -36,11 +36,16 @@ def _seen(letter: str) -> str:
     return "\ufffd" if unicodedata.category(letter) in _UNSEEN else letter
 
 
-def without(text: str, secrets: Iterable[str]) -> str:
-    """`text` with every one of `secrets`, and whatever else looks like one, covered."""
+def covered(text: str, secrets: Iterable[str]) -> str:
+    """`text` with every one of `secrets` covered: what we gave a server to keep, and what it may repeat."""
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
-    return mask(text).text
+    return text
+
+
+def without(text: str, secrets: Iterable[str]) -> str:
+    """The same, and with whatever else looks like a secret covered: for logs and for what is shown of an entry."""
+    return mask(covered(text, secrets)).text
 
 
 _SECRET_NAME = re.compile(r"key|token|secret|passw|pwd|auth|cookie|credential|session|\bpat\b|_pat\b", re.IGNORECASE)

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from qingtuan.errors import StorageFailed, ToolFailed
 from qingtuan.language import Language, Words
 from qingtuan.mcp_client.definition import Definition
-from qingtuan.mcp_client.plain import line
+from qingtuan.mcp_client.plain import covered, line
 from qingtuan.messages import Attachment
 from qingtuan.models.chat import ImagePart
-from qingtuan.settings.fields import HIDDEN
 from qingtuan.storage.files import content_hash, write_atomic
 from qingtuan.tools.schema import misfit
 from qingtuan.tools.strict_json import canonical
@@ -69,7 +68,7 @@ def result_of(
     # An own schema of results is promised only for results that are none of failure.
     data = answer.structured_content
     if answer.is_error:
-        said = _covered("\n".join(parts.lines) or (canonical(data) if data else ""), secrets)[:_MAX_FAILURE]
+        said = covered("\n".join(parts.lines) or (canonical(data) if data else ""), secrets)[:_MAX_FAILURE]
         raise ToolFailed(Words(said, said) if said.strip() else _FAILED)
     if data is not None and (why := _misfit(data, tool)) is not None:
         data = None
@@ -78,7 +77,7 @@ def result_of(
     if data is not None and not has_text:
         parts.lines.insert(0, canonical(data))
     return ToolResult(
-        _covered("\n".join(parts.lines), secrets),
+        covered("\n".join(parts.lines), secrets),
         data=data,
         images=tuple(parts.images),
         attachments=tuple(parts.files.values()),
@@ -87,13 +86,6 @@ def result_of(
 
 def _misfit(data: Any, tool: Definition) -> str | None:
     return misfit(data, tool.output) if tool.output is not None else None
-
-
-def _covered(text: str, secrets: Iterable[str]) -> str:
-    """The text without what we ourselves gave the server to keep: a tool that shows its variables shows no keys."""
-    for secret in secrets:
-        text = text.replace(secret, HIDDEN)
-    return text
 
 
 def _take(part: ContentBlock, parts: _Parts) -> None:

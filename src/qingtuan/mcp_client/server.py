@@ -19,7 +19,7 @@ from qingtuan.mcp_client import listing as lists
 from qingtuan.mcp_client.config import Command, ServerConfig
 from qingtuan.mcp_client.connection import Connection
 from qingtuan.mcp_client.definition import Definition
-from qingtuan.mcp_client.failures import Broken, Garbled, TimedOut
+from qingtuan.mcp_client.failures import OVER, Broken, Garbled, TimedOut
 from qingtuan.mcp_client.journal import Journal
 from qingtuan.mcp_client.listing import Listing
 from qingtuan.mcp_client.offer import WITHHELD, Offer, offer_of, risk_of, tool_of
@@ -329,7 +329,7 @@ class Server:
             try:
                 return await self._called(connection, tool, context, arguments)
             except Broken as error:
-                await self._drop(connection, error.words)
+                self._drop(connection, error.words)
                 if last or (error.sent and not reads):
                     raise self._unsure(error, done=error.sent and not reads) from None
         raise AssertionError("unreachable")
@@ -352,7 +352,7 @@ class Server:
         except TimedOut as error:
             self._mute += 1
             if self._mute >= _MUTE:
-                await self._drop(connection, error.words)
+                self._drop(connection, error.words)
             raise (ToolTimedOut(error.words) if reads else self._unsure(error, done=True)) from None
         except Garbled as error:
             raise self._unsure(error, done=not reads) from None
@@ -366,14 +366,19 @@ class Server:
         words = Words(f"服务器 {name}：{error.words.zh}", f"Server {name}: {error.words.en}")
         return (OutcomeUnknown if done else ToolFailed)(words, detail=error.detail)
 
-    async def _drop(self, connection: Connection, words: Words) -> None:
+    def _drop(self, connection: Connection, words: Words) -> None:
         """Give a connection up that is of no more use."""
         if connection is self._connection:
             self._connection = None
             self._failed(words, free_first=True)
-        ending = asyncio.create_task(connection.close())
+        ending = asyncio.create_task(self._end(connection, words))
         self._ending.add(ending)
         ending.add_done_callback(self._ending.discard)
+
+    async def _end(self, connection: Connection, words: Words) -> None:
+        await connection.close()
+        if self._error is words and words is OVER:
+            self._error = connection.why_ended()  # only the end itself tells what was behind it
 
 
 def _progress(done: float, total: float | None, message: str | None) -> str:

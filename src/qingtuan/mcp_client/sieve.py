@@ -28,6 +28,10 @@ _PROGRESS_GAP = 0.2
 _THROUGH = frozenset({"notifications/subscriptions/acknowledged", "notifications/cancelled"})
 
 
+UNUSABLE: dict[str, Any] = {"type": "object", "$comment": "no schema of an object"}
+"""Stands for a schema of arguments that is none."""
+
+
 class Flood(Exception):
     """A server sends more than anybody reads."""
 
@@ -96,6 +100,7 @@ class Sieve:
             self._window, self._dropped = now, 0
         self._dropped += 1
         if self._dropped > MAX_DROPPED:
+            self.ended.set()
             raise Flood
         return False
 
@@ -105,17 +110,14 @@ def _has_name(tool: Any) -> bool:
 
 
 def tidied(tool: dict[str, Any]) -> dict[str, Any]:
-    """A tool as the SDK takes it: what is malformed besides the arguments' schema is left away, for it changes nothing
-    of what the tool does; a schema that is none says so in its own words and is found out behind the SDK."""
-    schema = tool.get("inputSchema")
-    if not isinstance(schema, dict):
-        schema = {"type": "object", "$ref": "no schema"}
-    tidy: dict[str, Any] = {"name": tool["name"], "inputSchema": _object(schema)}
+    """A tool as the SDK takes it. What is malformed besides the schema of arguments is left away, for it changes
+    nothing of what the tool does; a schema of arguments that is none is marked, and found behind the SDK."""
+    tidy: dict[str, Any] = {"name": tool["name"], "inputSchema": _schema(tool.get("inputSchema")) or UNUSABLE}
     for key in ("title", "description"):
         if isinstance(tool.get(key), str):
             tidy[key] = tool[key]
-    if isinstance(tool.get("outputSchema"), dict) and tool["outputSchema"].get("type") == "object":
-        tidy["outputSchema"] = tool["outputSchema"]
+    if output := _schema(tool.get("outputSchema")):
+        tidy["outputSchema"] = output
     if isinstance(annotations := tool.get("annotations"), dict):
         hints = {key: value for key, value in annotations.items() if key.endswith("Hint") and isinstance(value, bool)}
         title = annotations.get("title")
@@ -125,11 +127,27 @@ def tidied(tool: dict[str, Any]) -> dict[str, Any]:
     return tidy
 
 
-def _object(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema that the SDK lets pass; one of something else than an object keeps its type where it is refused."""
-    if schema.get("type", "object") == "object":
-        return {**schema, "type": "object"}
-    return {"type": "object", "$ref": "no object"}
+def _schema(schema: Any) -> dict[str, Any] | None:
+    """A schema of an object in the form that the SDK lets pass, None if it is none."""
+    if not isinstance(schema, dict) or schema.get("type", "object") != "object":
+        return None
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    if (
+        not isinstance(properties, dict)
+        or not isinstance(required, list)
+        or not isinstance(schema.get("$schema", ""), str)
+    ):
+        return None
+    if not all(isinstance(name, str) for name in required):
+        return None
+    # JSON Schema has true and false for "anything" and "nothing"; the SDK wants them as objects.
+    spelled = {name: _SPELLED.get(part, part) if isinstance(part, bool) else part for name, part in properties.items()}
+    if not all(isinstance(part, dict) for part in spelled.values()):
+        return None
+    return {**schema, "type": "object"} | ({"properties": spelled} if "properties" in schema else {})
+
+
+_SPELLED: dict[bool, dict[str, Any]] = {True: {}, False: {"not": {}}}
 
 
 class SievedRead:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context, Image, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import (
     BlobResourceContents,
     EmbeddedResource,
@@ -45,7 +46,7 @@ async def reserve_seat(seat_id: str, date: str) -> str:
 @server.tool()
 async def fail(why: str) -> str:
     """Always fail."""
-    raise ValueError(why)
+    raise ToolError(why)
 
 
 @server.tool(annotations=READS)
@@ -62,7 +63,7 @@ async def slow(context: Context, seconds: float) -> str:
     return "slow is done"
 
 
-@server.tool(annotations=READS)
+@server.tool(annotations=READS, structured_output=False)
 async def look() -> list[Any]:
     """Everything that an answer can hold."""
     return [
