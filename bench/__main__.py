@@ -15,11 +15,9 @@ import platform
 import sys
 from pathlib import Path
 
-from bench.measuring import FOLDER, measured, modules
+from bench.measuring import FOLDER, RESULTS, measured, modules
 from bench.table import Row, table
 from qingtuan.clock import SystemClock
-
-RESULTS = FOLDER / "results"
 
 _QUIET = 1.2
 """Processes to a core. A measurement keeps one of them busy itself."""

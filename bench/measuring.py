@@ -14,6 +14,7 @@ from pathlib import Path
 from bench.table import Row, Skipped
 
 FOLDER = Path(__file__).parent
+RESULTS = FOLDER / "results"
 
 FULL_ONLY = frozenset({"embedded_cases"})
 """Parts that a short run leaves out whole: the local language model takes as long as all others together."""

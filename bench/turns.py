@@ -16,6 +16,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from bench.instance import Asked, Instance, Model, beliefs, instance, mean, quantile, scripted_model, sentence
+from bench.measuring import RESULTS
+from bench.plot import Panel, chart
 from bench.table import Row
 
 LEFT_OUT = ("CPU at turn 1000 / turn 20", "request bytes at turn 1000 / turn 50")
@@ -131,6 +133,8 @@ def _long(turn: int) -> list[Row]:
         costs = asyncio.run(_session(Path(name), model, turn + _BREATH // 2, beliefs(_MANY)))
         asked, beside = model.turns(), len(model.requests()) - len(costs)
     sizes = [len(one.raw) for one in asked]
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"turn-{turn}.svg").write_text(_course(costs, sizes), "utf-8")
     early, late = mean(costs[10:30]), _around(costs, turn)
     growth = _around(sizes, turn) / _around(sizes, 50)
     return [
@@ -139,6 +143,12 @@ def _long(turn: int) -> list[Row]:
         Row(f"request bytes at turn {turn} / turn 50", growth, "", 1.3, peers="grow without end"),
         Row(f"model calls beside the turns, per turn, until {turn}", beside / len(costs)),
     ]
+
+
+def _course(costs: Sequence[float], sizes: Sequence[int]) -> str:
+    """Both over the whole session; the first turn, which loads the embedding model, is left out."""
+    cpu = Panel("CPU per turn, ms", costs[1:], _BREATH)
+    return chart([cpu, Panel("bytes of the request, kB", [size / 1000 for size in sizes[1:]], _BREATH)])
 
 
 def _around(values: Sequence[float], turn: int) -> float:
