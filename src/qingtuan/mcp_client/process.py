@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from qingtuan.mcp_client.config import Command
 
@@ -32,6 +35,14 @@ def inherited(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: environ[name] for name in _INHERITED if name in environ and not environ[name].startswith("()")}
 
 
+def found(program: str, path: str | None) -> str:
+    """What to run for a command. One that nothing in `path` answers to may have come with us: our own folder of scripts
+    is in nobody's PATH unless the environment was activated."""
+    if os.sep in program or shutil.which(program, path=path) is not None:
+        return program
+    return shutil.which(program, path=str(Path(sys.executable).parent)) or program
+
+
 @dataclass(frozen=True, slots=True)
 class ServerProcess:
     """A running server. Its pipes are ours and not the event loop's, which would wait for every process that holds an
@@ -50,17 +61,18 @@ class ServerProcess:
         Raises:
             OSError, ValueError: it cannot be started.
         """
+        environ = inherited(os.environ) | dict(command.variables)
         in_read, in_write = os.pipe()
         out_read, out_write = os.pipe()
         err_read, err_write = os.pipe()
         try:
             process = await asyncio.create_subprocess_exec(
-                command.program,
+                found(command.program, environ.get("PATH")),
                 *command.arguments,
                 stdin=in_read,
                 stdout=out_write,
                 stderr=err_write,
-                env=inherited(os.environ) | dict(command.variables),
+                env=environ,
                 cwd=command.folder,
                 start_new_session=True,
             )
