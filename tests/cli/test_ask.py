@@ -37,6 +37,22 @@ def test_a_turn_that_waits_for_a_yes(qingtuan: CommandLine) -> None:
     assert (carried.code, carried.json["tools"], carried.json["pending"]) == (0, ["reserve"], [])
 
 
+def test_what_somebody_else_wants_is_named_to_the_owner_with_its_code(qingtuan: CommandLine) -> None:
+    qingtuan = qingtuan.with_(QINGTUAN_ACCESS__MEMBERS='["qq:10002"]')
+    member = qingtuan("ask", "--json", "--as", "qq:10002", "订座 A12")
+    assert member.code == 5
+    assert member.json["reply"] == "这要主人同意，已经去问了，有结果就告诉你。"
+    assert [asked["code"] for asked in member.json["pending"]] == [None]
+    owner = qingtuan("ask", "你好")
+    (line,) = owner.err.splitlines()
+    assert line.startswith("还等你答复「确认 ")
+    assert "qq:10002（私聊）：要执行" in line
+    (pending,) = qingtuan("ask", "--json", "你好").json["pending"]
+    assert f"「确认 {pending['code']}」" in line
+    assert qingtuan("ask", f"确认 {pending['code']}").out == "好，结果在那边说。\n"
+    assert qingtuan("ask", "你好").err == ""
+
+
 def test_standard_input_is_the_words_or_material_beside_them(qingtuan: CommandLine) -> None:
     assert qingtuan("ask", "-", stdin="你好\n").out == "你好，**阿青**。\n"
     ran = qingtuan.process("ask", "总结", stdin="一、二、三")

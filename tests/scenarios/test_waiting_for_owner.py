@@ -362,8 +362,12 @@ async def test_a_terminal_that_was_away_finds_the_question_when_it_is_opened(
     async with aclosing(remote.attend(Speaker())) as pieces:
         assert [type(piece) for piece in await until(pieces, CaughtUp)] == [CaughtUp]
     ended = await asks(chat, remote, f"确认 {codes(chat)[0]}")
-    assert (ended.pending, ended.tools) == ((), ("book_seat",))
+    assert (ended.reply, ended.pending, ended.tools) == ("好，结果在那边说。", (), ("book_seat",))
     assert len(bookings.made) == 1
+    # The result waits for the member.
+    async with aclosing(remote.attend(Speaker(MEMBER, MEMBERS_CHAT))) as pieces:
+        seen = await until(pieces, CaughtUp)
+    assert [piece.text for piece in seen if isinstance(piece, Outbound)] == [DONE]
 
 
 async def test_a_terminal_that_is_open_shows_the_question_at_once(chat: Conversation, remote: SocketLink) -> None:

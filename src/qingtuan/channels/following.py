@@ -129,7 +129,7 @@ class _Following:
         if event.kind is Kind.TURN_STARTED and turn in self._trail.turns and session is not None:
             # From here to its end, all that shows in this session is of this turn.
             progress = self._watching.enter_context(self._stage.watch(session))
-            self._tasks.append(asyncio.create_task(self._pass_on(progress)))
+            self._tasks.append(asyncio.create_task(self._pass_on(progress, shown=self._trail.here(event))))
         elif event.kind is Kind.TURN_FINISHED and turn in self._trail.outcomes and turn not in self._trail.turns:
             self.end()  # stopped before it had begun
 
@@ -144,12 +144,12 @@ class _Following:
         for task in self._tasks:
             task.cancel()
 
-    async def _pass_on(self, watched: AsyncIterator[Progress]) -> None:
+    async def _pass_on(self, watched: AsyncIterator[Progress], *, shown: bool) -> None:
         async for progress in watched:
             if isinstance(progress, TurnEnded):
                 self.end()
                 return
-            if not isinstance(progress, MessageOut):
+            if shown and not isinstance(progress, MessageOut):
                 self._mailbox.put(progress)
 
 

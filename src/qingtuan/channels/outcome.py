@@ -85,8 +85,13 @@ class Trail:
                 pass
 
     def owns(self, message: Event) -> bool:
-        """Whether a `message.sent` answers what was said here."""
-        return message.cause in self._causes or message.place.turn in self.turns
+        """Whether a `message.sent` answers what was said, where it was said. What a yes leads to in another chat is
+        told there."""
+        return self.here(message) and (message.cause in self._causes or message.place.turn in self.turns)
+
+    def here(self, event: Event) -> bool:
+        """Whether an event belongs to the space in which it was said."""
+        return event.place.space == self._inbound.space
 
     def _is_inbound(self, event: Event) -> bool:
         wanted = self._inbound
