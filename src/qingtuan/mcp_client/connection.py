@@ -7,6 +7,7 @@ task, from the start of the server to its end; calls run in the tasks of their c
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp.client._transport import TransportStreams
 
+_LOGGERS = ("mcp", "client", "httpx2", "httpcore2")
 MAX_PAGES = 50
 """Pages of a list."""
 _MAX_SERVER = 100
@@ -50,19 +52,29 @@ class Listed:
     """How many were not read."""
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Who is told what happens to a connection."""
+
+    changed: Callable[[], None]
+    """The server says that its tools are others."""
+    ended: Callable[[Connection], None]
+    """A connection that was open is over, whoever ended it."""
+
+
 class Connection:
     """Made for one start of a server, and of no use after its end."""
 
     def __init__(
-        self, config: ServerConfig, clock: Clock, journal: Journal, changed: Callable[[], None], *, legacy: bool = False
+        self, config: ServerConfig, clock: Clock, journal: Journal, told: Told, *, legacy: bool = False
     ) -> None:
-        """`changed` is called when the server says that its tools are others. `legacy` speaks the older protocol
-        without asking whether the server knows the newer one."""
+        """`legacy` speaks the older protocol without asking whether the server knows the newer one."""
         self._config = config
         self._journal = journal
-        self._sieve = Sieve(clock, journal, changed)
+        self._sieve = Sieve(clock, journal, told.changed)
+        self._told = told
         self._troubles = Troubles()
-        self._legacy = legacy
+        self.legacy = legacy
         self._ready = asyncio.Event()
         self._closing = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -76,8 +88,8 @@ class Connection:
         """Whether calls can be tried."""
         return self._ready.is_set() and self._task is not None and not self._task.done() and not self._closing.is_set()
 
-    async def open(self, ended: Callable[[], None]) -> None:
-        """Start the server and agree on a protocol. `ended` is called once when the connection is over.
+    async def open(self) -> None:
+        """Start the server and agree on a protocol.
 
         Raises:
             Broken: it could not be started, or not in time; nothing of it is left.
@@ -98,7 +110,7 @@ class Connection:
             late = not self._task.done()
             await self.close()
             raise Broken(failures.late(self._config, self._journal.last) if late else self.why_ended(), sent=False)
-        self._task.add_done_callback(lambda _: ended())
+        self._task.add_done_callback(lambda _: self._told.ended(self))
         if self._task.done():
             raise Broken(self.why_ended(), sent=False)
 
@@ -130,7 +142,7 @@ class Connection:
         with anyio.CancelScope() as self._scope:
             client = Client(
                 _Sieved(self._transport(), self._sieve),
-                mode="legacy" if self._legacy else "auto",
+                mode="legacy" if self.legacy else "auto",
                 client_info=Implementation(name="qingtuan", version=version("qingtuan")),
                 read_timeout_seconds=self._config.start_timeout,
                 cache=None,
@@ -270,9 +282,38 @@ class Connection:
             raise failures.of_answer(error, self._config, self._troubles, over=over) from None
 
 
+async def connected(
+    config: ServerConfig, clock: Clock, journal: Journal, told: Told, *, legacy: bool = False
+) -> Connection:
+    """An open connection. Some programs of the older protocol end at the first question of the newer one: they are
+    started once more and spoken to in theirs.
+
+    Raises:
+        Broken: the server could not be started.
+    """
+    journal.forget()
+    connection = Connection(config, clock, journal, told, legacy=legacy)
+    try:
+        await connection.open()
+    except Broken:
+        if legacy or not isinstance(config.way, Command) or not connection.ended_early:
+            raise
+        connection = Connection(config, clock, journal, told, legacy=True)
+        await connection.open()
+    return connection
+
+
 def _load() -> None:
-    """Import the SDK, which takes a second and 25 MiB: beside the loop, and only when a server is started."""
+    """Import the SDK, which takes a second and 25 MiB: beside the loop, and only when a server is started.
+
+    It logs what servers do to it, with all they say. That is no output of ours, and what matters of it is told.
+    """
     import mcp  # noqa: F401
+
+    for name in _LOGGERS:
+        logger = logging.getLogger(name)
+        logger.propagate = False
+        logger.addHandler(logging.NullHandler())
 
 
 class _Sieved:

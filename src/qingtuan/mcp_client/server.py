@@ -16,8 +16,8 @@ from qingtuan.errors import NotThere, OutcomeUnknown, ToolFailed, ToolTimedOut
 from qingtuan.identity.trust import Risk
 from qingtuan.language import Words
 from qingtuan.mcp_client import listing as lists
-from qingtuan.mcp_client.config import Command, ServerConfig
-from qingtuan.mcp_client.connection import Connection
+from qingtuan.mcp_client.config import ServerConfig
+from qingtuan.mcp_client.connection import Connection, Told, connected
 from qingtuan.mcp_client.definition import Definition
 from qingtuan.mcp_client.failures import OVER, Broken, Garbled, TimedOut
 from qingtuan.mcp_client.journal import Journal
@@ -183,25 +183,11 @@ class Server:
         return connection
 
     async def _opened(self) -> Connection:
-        self._journal.forget()
-        connection = self._new_connection()
-        try:
-            await connection.open(lambda: self._lost(connection))
-        except Broken:
-            if self._legacy or not isinstance(self.config.way, Command) or not connection.ended_early:
-                raise
-            # Some programs of the older protocol end at the first question of the newer one.
-            self._legacy = True
-            connection = self._new_connection()
-            try:
-                await connection.open(lambda: self._lost(connection))
-            except Broken:
-                self._legacy = False
-                raise
+        around = self._around
+        told = Told(self._changed, self._lost)
+        connection = await connected(self.config, around.clock, self._journal, told, legacy=self._legacy)
+        self._legacy = connection.legacy
         return connection
-
-    def _new_connection(self) -> Connection:
-        return Connection(self.config, self._around.clock, self._journal, self._changed, legacy=self._legacy)
 
     def _lost(self, connection: Connection) -> None:
         """A connection ended: by itself, if it still is ours."""

@@ -1,0 +1,195 @@
+"""`/mcp`: the servers that bring tools, how they are doing, and what of them waits for the owner's word."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from qingtuan.confirmations import visible
+from qingtuan.errors import NotAllowed, UsageWrong
+from qingtuan.identity.accounts import is_key
+from qingtuan.identity.scopes import Reader
+from qingtuan.language import Language, Words
+from qingtuan.mcp_client.pins import Change
+from qingtuan.mcp_client.servers import Servers
+from qingtuan.mcp_client.status import ServerStatus, State
+from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
+
+_MAX_CHANGES = 10
+"""Changes of one server that are spelled out in one answer."""
+_MAX_LEFT_OUT = 3
+
+
+def server_commands(servers: Servers, zone: Callable[[Reader], tzinfo]) -> list[Command]:
+    """The command over the servers of an instance; `zone` is that of a person, in which times are told."""
+    return [
+        Command(
+            ("服务器", "mcp"),
+            Words("带来工具的服务器", "servers that bring tools"),
+            _ServerCommand(servers, zone).run,
+            owner_only=True,
+            answers_in_private=True,
+            usage="[approve|restart|refresh NAME]",
+        )
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _ServerCommand:
+    servers: Servers
+    zone: Callable[[Reader], tzinfo]
+
+    async def run(self, invocation: Invocation) -> CommandReply:
+        word, _, name = invocation.argument.partition(" ")
+        doing = _DOINGS.get(word.lower())
+        if doing is None and invocation.argument.lower() not in _LISTS:
+            raise UsageWrong(_USAGE)
+        if doing is None:
+            return CommandReply(self._listing(invocation))
+        if not name.strip():
+            raise UsageWrong(_USAGE)
+        return CommandReply(await doing(self, name.strip(), invocation))
+
+    async def approve(self, name: str, invocation: Invocation) -> str:
+        # A program speaks with its key and an edit is not what was sent: neither ever confirms.
+        if is_key(invocation.account):
+            raise NotAllowed(_BY_HAND)
+        if invocation.message.payload.get("edited"):
+            raise NotAllowed(_EDITED)
+        approved = await self.servers.approve(name, cause=invocation.message.id)
+        language = invocation.language
+        if not approved:
+            return _TAKEN.say(language).format(name=name)
+        separator = Words("、", ", ").say(language)
+        tools = separator.join(visible.shown_name(change.tool, language) for change in approved[:_MAX_CHANGES])
+        more = _AND_MORE.say(language).format(count=len(approved)) if len(approved) > _MAX_CHANGES else ""
+        return _APPROVED.say(language).format(name=name, tools=tools + more)
+
+    async def restart(self, name: str, invocation: Invocation) -> str:
+        await self.servers.restart(name)
+        return self._working(name, invocation.language)
+
+    async def refresh(self, name: str, invocation: Invocation) -> str:
+        await self.servers.refresh(name)
+        return self._working(name, invocation.language)
+
+    def _working(self, name: str, language: Language) -> str:
+        status = next(status for status in self.servers.status() if status.name == name)
+        return "\n".join((_WORKS.say(language).format(name=name, tools=status.tools), *changes_in(status, language)))
+
+    def _listing(self, invocation: Invocation) -> str:
+        language, zone = invocation.language, self.zone(invocation.reader)
+        lines = [fault.words.say(language) for fault in self.servers.faults]
+        statuses = self.servers.status()
+        if not statuses and not lines:
+            return _NONE.say(language)
+        for status in statuses:
+            lines += server_lines(status, language, zone)
+        return "\n".join(lines)
+
+
+_Doing = Callable[[_ServerCommand, str, Invocation], Awaitable[str]]
+_DOINGS: Mapping[str, _Doing] = {
+    "approve": _ServerCommand.approve,
+    "认可": _ServerCommand.approve,
+    "restart": _ServerCommand.restart,
+    "重启": _ServerCommand.restart,
+    "refresh": _ServerCommand.refresh,
+    "刷新": _ServerCommand.refresh,
+}
+_LISTS = frozenset({"", "list", "列表"})
+
+
+def server_lines(status: ServerStatus, language: Language, zone: tzinfo) -> Iterator[str]:
+    """One server for a person, on one line and those below it that it needs."""
+    colon = Words("：", ": ").say(language)
+    state = _STATES[status.state].say(language)
+    if status.moved:
+        state = _MOVED.say(language)
+    facts = [state, _TOOLS.say(language).format(count=status.tools) if status.tools else ""]
+    comma = Words("，", ", ").say(language)
+    yield f"{status.name}{colon}{comma.join(fact for fact in facts if fact)}"
+    if status.error is not None:
+        again = ""
+        if status.next_try is not None:
+            again = _AGAIN.say(language).format(time=f"{status.next_try.astimezone(zone):%H:%M:%S}")
+        yield f"  {visible.escaped(status.error.say(language))}{again}"
+    yield from changes_in(status, language)
+    for one in status.left_out[:_MAX_LEFT_OUT]:
+        yield _LEFT_OUT.say(language).format(
+            tool=visible.shown_name(one.name, language), why=visible.escaped(one.why.say(language))
+        )
+    if (more := len(status.left_out) - _MAX_LEFT_OUT) > 0:
+        yield _MORE_LEFT_OUT.say(language).format(count=more)
+
+
+def changes_in(status: ServerStatus, language: Language) -> Iterator[str]:
+    """What waits for the owner's word, so that they know what they approve."""
+    if status.moved:
+        yield _OTHER_COMMAND.say(language).format(
+            before=visible.shown(status.moved, language), after=visible.shown(status.shown, language), name=status.name
+        )
+    if status.withheld:
+        yield _WAITS.say(language).format(name=status.name)
+        yield from change_lines(status.withheld, language)
+
+
+def change_lines(changes: Sequence[Change], language: Language) -> Iterator[str]:
+    """Each change on a line, with what a description was and is."""
+    for change in changes[:_MAX_CHANGES]:
+        name = visible.shown_name(change.tool, language)
+        after = visible.shown(change.after, language)
+        if change.kind == "new":
+            yield f"  - {_NEW.say(language).format(tool=name, after=after)}"
+            continue
+        parts = [_SCHEMA.say(language)] if change.schema else []
+        if change.before or change.after:
+            before = visible.shown(change.before, language)
+            parts.append(_DESCRIBED.say(language).format(before=before, after=after))
+        if change.rest:
+            parts.append(_REST.say(language))
+        yield f"  - {name}{Words('：', ': ').say(language)}{Words('；', '; ').say(language).join(parts)}"
+    if (more := len(changes) - _MAX_CHANGES) > 0:
+        yield _MORE_CHANGES.say(language).format(count=more)
+
+
+_STATES: Mapping[State, Words] = {
+    "idle": Words("没有开着，用到时才开", "not running; it is started when needed"),
+    "starting": Words("正在启动", "starting"),
+    "up": Words("正常", "up"),
+    "down": Words("用不了", "down"),
+    "off": Words("在 mcp.json 里关掉了", "switched off in mcp.json"),
+}
+_USAGE = Words(
+    "写法：/mcp，/mcp approve 名字，/mcp restart 名字，/mcp refresh 名字。",
+    "Write /mcp, /mcp approve NAME, /mcp restart NAME or /mcp refresh NAME.",
+)
+_BY_HAND = Words("这个要你本人来，程序不行。", "You must do this yourself; a program cannot.")
+_EDITED = Words("改过的消息不算，请重新发一条。", "An edited message does not count; please send it afresh.")
+_NONE = Words(
+    "没有服务器。写在数据文件夹的 mcp.json 里。", "There are no servers. They stand in mcp.json in the data folder."
+)
+_TOOLS = Words("{count} 个工具", "{count} tools")
+_AGAIN = Words("（{time} 以后再试）", " (tried again after {time})")
+_MOVED = Words("等你认可", "waits for your word")
+_OTHER_COMMAND = Words(
+    "  ⚠ 要运行的变了，没有启动。原来是 {before}，现在是 {after}。是你改的就 /mcp approve {name}",
+    "  ⚠ What is run is something else now, and was not started. It was {before} and is {after}. "
+    "If that was you: /mcp approve {name}",
+)
+_WAITS = Words(
+    "  ⚠ 有的工具和认可时不一样，先不给用。看过没问题就 /mcp approve {name}：",
+    "  ⚠ Some tools are not what was approved, and are withheld. If they look right: /mcp approve {name}:",
+)
+_NEW = Words("{tool}：新的，说明是 {after}", "{tool}: new, described as {after}")
+_SCHEMA = Words("参数变了", "its parameters changed")
+_DESCRIBED = Words("说明原来是 {before}，现在是 {after}", "its description was {before} and is {after}")
+_REST = Words("说明以外的标注变了", "what is noted besides the description changed")
+_MORE_CHANGES = Words("  - 还有 {count} 个", "  - {count} more")
+_LEFT_OUT = Words("  工具 {tool} 没有用：{why}", "  Tool {tool} is not used: {why}")
+_MORE_LEFT_OUT = Words("  还有 {count} 个没有用", "  {count} more are not used")
+_APPROVED = Words("认可了 {name} 的 {tools}。", "Approved of {name}: {tools}.")
+_AND_MORE = Words(" 等 {count} 个", " and others, {count} in all")
+_TAKEN = Words("认可了，会启动 {name}。", "Approved; {name} will be started.")
+_WORKS = Words("{name} 正常，{tools} 个工具。", "{name} is up, with {tools} tools.")
