@@ -152,6 +152,17 @@ async def test_a_program_and_an_edited_message_allow_nothing(tmp_path: Path, boo
         assert chat.events(Kind.STANDING_GIVEN) == []
 
 
+async def test_a_program_with_the_owners_key_is_asked_about_all_the_same(
+    chat: Conversation, bookings: Bookings
+) -> None:
+    await chat.say(ALLOW)
+    chat.home.people_file.write_text('[persons.owner]\naccounts = ["http:k1"]\n', "utf-8")
+    await chat.restart()
+    await chat.say(WISH, "http:k1")
+    assert bookings.made == []
+    assert len(chat.app.kit.book.open()) == 1
+
+
 async def test_somebody_elses_wish_still_waits_for_the_owner(chat: Conversation, bookings: Bookings) -> None:
     await chat.say(ALLOW)
     assert await chat.say(WISH, MEMBER) == ["这要主人同意，已经去问了，有结果就告诉你。"]

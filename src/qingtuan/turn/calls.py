@@ -12,6 +12,7 @@ from qingtuan.errors import ToolFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.events.outbox import Draft
+from qingtuan.identity.accounts import is_key
 from qingtuan.identity.trust import Risk
 from qingtuan.language import Language, Words
 from qingtuan.models.chat import Call
@@ -72,7 +73,8 @@ class Calls:
         kit, reader = self.kit, view.reader
         standing = kit.standing.counting(lambda name: kit.registry.find(name, reader))
         tool, arguments = stopped.tool, stopped.arguments
-        if not standing or kit.book.in_doubt(self.turn.session.id, tool, arguments):
+        # A program with the owner's key is not the owner: it confirms nothing, ahead or not.
+        if not standing or is_key(self.turn.account) or kit.book.in_doubt(self.turn.session.id, tool, arguments):
             return stopped
         return prepare(stopped.call, kit.registry, replace(situation(view), standing=standing))
 
