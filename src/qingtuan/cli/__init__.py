@@ -26,6 +26,7 @@ COMMANDS: dict[str, Words] = {
     "events": Words("发生过的一切", "all that happened"),
     "cost": Words("用了多少，花了多少", "what was used and what it cost"),
     "model": Words("看、测、下载模型", "list, check and pull models"),
+    "mcp": Words("带来工具的服务器：看、认可、重启、试", "servers that bring tools: list, approve, restart, check"),
     "settings": Words("每项设置的值和来处", "each setting, its value and where it comes from"),
 }
 """By the name that is typed, which is the module's too."""

@@ -7,6 +7,7 @@ import argparse
 from qingtuan.cli.checkups import CHECKS, Check, Finding, State, looked_at
 from qingtuan.cli.parser import Parser
 from qingtuan.cli.reading import dumped
+from qingtuan.cli.server_checks import server_checks
 from qingtuan.cli.shell import Shell
 from qingtuan.cli.view import printable
 from qingtuan.language import Words
@@ -24,7 +25,7 @@ def arguments(parser: Parser) -> None:
 
 async def run(args: argparse.Namespace, shell: Shell) -> int:
     found: list[tuple[Check, Finding]] = []
-    for check in CHECKS:
+    for check in (*CHECKS, *server_checks(shell)):
         found.append((check, await looked_at(check, shell)))
         if not args.json:
             _print(*found[-1], shell)

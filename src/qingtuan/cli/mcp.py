@@ -1,0 +1,106 @@
+"""`qingtuan mcp`: the servers that bring tools."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Iterable
+
+from qingtuan.app.mcp import configured
+from qingtuan.channels.cli.link import Speaker
+from qingtuan.cli.commanding import command
+from qingtuan.cli.parser import Parser
+from qingtuan.cli.server_checks import looks_at, of_offer
+from qingtuan.cli.shell import Shell
+from qingtuan.cli.table import table
+from qingtuan.cli.view import printable
+from qingtuan.errors import NotThere
+from qingtuan.language import Words
+from qingtuan.mcp_client.config import Configured, ServerConfig
+from qingtuan.mcp_client.looking import Look
+from qingtuan.mcp_client.offer import risk_of
+
+_WHAT = Words("做什么", "what to do")
+_LIST = Words("列出服务器，和等认可的改动", "list the servers, and changes that wait for approval")
+_APPROVE = Words("认可一个服务器现在的样子", "approve a server as it is now")
+_RESTART = Words("重启一个服务器", "start a server anew")
+_CHECK = Words("启动每个服务器，列出工具和风险", "start each server and list its tools with their risks")
+_NAME = Words("服务器的名字", "name of the server")
+_EACH = Words("服务器的名字（默认每一个）", "name of the server (each of them)")
+_NO_SERVER = Words("mcp.json 里没有 {0} 这个服务器。", "There is no server {0} in mcp.json.")
+_NONE = Words("mcp.json 里没有服务器。", "There are no servers in mcp.json.")
+_WORKS = Words("{name}：{server}，{count} 个工具", "{name}: {server}, {count} tools")
+_FAILED = Words("{name}：{error}", "{name}: {error}")
+_WITHHELD = Words("等认可", "waits for approval")
+_MARKS = {True: "✓", False: "✗"}
+
+
+def arguments(parser: Parser) -> None:
+    parser.set_defaults(help=parser.format_help)
+    add = parser.actions(_WHAT, required=False)
+    add("list", _LIST)
+    for name, words in (("approve", _APPROVE), ("restart", _RESTART)):
+        add(name, words).add_argument("name", metavar="NAME", help=_NAME.say(parser.language))
+    add("check", _CHECK).add_argument("name", nargs="?", metavar="NAME", help=_EACH.say(parser.language))
+
+
+async def run(args: argparse.Namespace, shell: Shell) -> int:
+    match args.action:
+        case None:
+            shell.out(args.help())
+            return 0
+        case "list":
+            return await command(shell, Speaker(), "/mcp")
+        case "check":
+            return await _check(args.name, shell)
+        case action:
+            return await command(shell, Speaker(), f"/mcp {action} {args.name}")
+
+
+async def _check(name: str | None, shell: Shell) -> int:
+    """Start servers from here, whether or not an instance runs: nothing is pinned or offered."""
+    found = configured(shell.home, shell.settings)
+    for fault in found.faults:
+        shell.explain(fault)
+    servers = _chosen(found, name)
+    if not servers:
+        shell.out(shell.say(_NONE))
+    seen = looks_at(servers, shell)
+    try:
+        looks = [await seen[config.name] for config in servers]
+    finally:
+        for task in seen.values():
+            task.cancel()
+        await asyncio.gather(*seen.values(), return_exceptions=True)
+    for look in looks:
+        _print(look, shell)
+    return 1 if found.faults or any(look.error is not None for look in looks) else 0
+
+
+def _chosen(found: Configured, name: str | None) -> list[ServerConfig]:
+    chosen = [config for config in found.servers if name in (None, config.name)]
+    if name is not None and not chosen:
+        raise NotThere(Words(_NO_SERVER.zh.format(name), _NO_SERVER.en.format(name)))
+    return chosen
+
+
+def _print(look: Look, shell: Shell) -> None:
+    name, mark = look.config.name, _MARKS[look.error is None]
+    if look.error is not None:
+        said = shell.say(_FAILED).format(name=name, error=shell.say(look.error))
+    else:
+        server = look.server or look.config.shown
+        said = shell.say(_WORKS).format(name=name, server=server, count=len(look.offer.tools))
+    shell.out(f"{mark} {printable(said)}")
+    if rows := list(_rows(look, shell)):
+        shell.out(table(rows))
+    for line in of_offer(look.offer, name, shell):
+        shell.out(printable(line))
+
+
+def _rows(look: Look, shell: Shell) -> Iterable[tuple[str, str, str]]:
+    for tool in look.offer.tools:
+        about = printable(" ".join(tool.description.split()))[:80]
+        yield f"  {printable(tool.name)}", str(risk_of(look.config, tool)), about
+    for change in look.offer.changes:
+        yield f"  {printable(change.tool)}", shell.say(_WITHHELD), ""

@@ -1,0 +1,62 @@
+"""`qingtuan mcp check`, and what the doctor says of servers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.cli.conftest import CommandLine
+from tests.mcp_client.bench import hostile
+
+
+def written(qingtuan: CommandLine, entries: dict[str, Any]) -> CommandLine:
+    qingtuan("settings")
+    qingtuan.home.mkdir(exist_ok=True)
+    (qingtuan.home / "logs").mkdir(exist_ok=True)
+    (qingtuan.home / "mcp.json").write_text(json.dumps({"mcpServers": entries}))
+    return qingtuan
+
+
+def test_check_lists_tools_with_their_risks(qingtuan: CommandLine) -> None:
+    written(qingtuan, {"a": hostile("Plain", trusted=True), "b": hostile("Exits"), "c": hostile("Schemas")})
+    ran = qingtuan("mcp", "check")
+    assert ran.code == 1
+    lines = [line.split() for line in ran.out.splitlines()]
+    assert lines[0] == ["✓", "a：hostile", "0，2", "个工具"]
+    assert lines[1] == ["echo", "act", "A", "tool."]
+    assert lines[2] == ["read", "read", "A", "tool."]
+    assert lines[3][:1] == ["✗"]
+    assert "no database configured" in ran.out
+    assert "没有用 outside" in ran.out
+    assert qingtuan("mcp", "check", "a").code == 0
+    missing = qingtuan("mcp", "check", "zzz")
+    assert (missing.code, "zzz" in missing.err) == (1, True)
+
+
+def test_without_a_subcommand_it_says_what_there_is(qingtuan: CommandLine) -> None:
+    ran = qingtuan("mcp")
+    assert ran.code == 0
+    for name in ("list", "approve", "restart", "check"):
+        assert name in ran.out
+    assert qingtuan("mcp", "approve").code == 2
+
+
+def test_the_doctor_names_each_server_and_how_to_mend_it(qingtuan: CommandLine) -> None:
+    entries = {"a": hostile("Plain"), "b": {"command": "no-such-program"}, "c": {"url": "sse", "type": "sse"}}
+    written(qingtuan, entries)
+    found = {row["name"]: row for row in qingtuan("doctor", "--json").json}
+    assert found["mcp.a"] == {"name": "mcp.a", "state": "ok", "found": "2 个工具"}
+    assert found["mcp.b"]["state"] == "wrong"
+    assert "找不到命令 no-such-program" in found["mcp.b"]["found"]
+    assert "mcp check b" in found["mcp.b"]["mend"]
+    assert found["mcp.json.1"]["state"] == "wrong"
+    assert "sse" in found["mcp.json.1"]["found"]
+
+
+def test_servers_can_be_switched_off_at_once(qingtuan: CommandLine, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.touch()
+    written(qingtuan, {"a": hostile("RugPull", env={"STATE": str(state)})})
+    ran = qingtuan.with_(QINGTUAN_MCP__SERVERS="false")("mcp", "check")
+    assert (ran.code, state.read_text()) == (0, "")
