@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +13,8 @@ from hypothesis import strategies as st
 
 from qingtuan_library_seats.arguments import read_name, read_slot
 from qingtuan_library_seats.demo_site.library import Library, Period, Refusal, read_period
-from qingtuan_library_seats.errors import ArgumentWrong
+from qingtuan_library_seats.driver import Driver
+from qingtuan_library_seats.errors import ArgumentWrong, PageUnreadable
 from qingtuan_library_seats.text import clean
 
 NOW = datetime(2026, 11, 30, 10, 0)
@@ -114,5 +118,18 @@ def test_what_is_no_name(text: str) -> None:
 def test_foreign_text_becomes_one_plain_line(text: str) -> None:
     line = clean(text, 20)
     assert len(line) <= 20
-    assert line.isprintable() or all(char.isprintable() or char == " " for char in line)
+    assert line.isprintable()
     assert line == line.strip()
+
+
+def test_the_guide_for_drivers_shows_code_that_works() -> None:
+    guide = (Path(__file__).parents[1] / "docs" / "driver.md").read_text("utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    names: dict[str, Any] = {"__name__": "shown"}
+    exec(compile(code, "driver.md", "exec"), names)
+    [seat] = names["read_seats"]('<table><tr class="seat free" id="A1"></table>')
+    assert (seat.id, seat.free) == ("A1", True)
+    with pytest.raises(PageUnreadable):
+        names["read_seats"]("<p>something else")
+    missing = {name for name in vars(Driver) if not name.startswith("_")} - set(vars(names["MyUniDriver"]))
+    assert all(f" {name}" in code.rpartition("#")[2] for name in missing)

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
-from library_world import PERIOD, QUICK, SEAT, WISH, Library, Reader, reading
+from library_world import HASTY, PERIOD, QUICK, SEAT, WISH, Library, Reader, reading
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
@@ -70,15 +70,17 @@ async def test_a_booking_whose_last_page_is_lost_is_looked_up(reader: Reader, op
     assert [row["reservation_id"] for row in await open_library.books(every=True)] == [made["reservation_id"]]
 
 
-async def test_a_slow_booking_is_found(reader: Reader, open_library: Library) -> None:
+async def test_a_slow_booking_is_found(open_library: Library) -> None:
     await open_library.arm("hang-after", "reserve")
-    assert (await reader.values("reserve_seat", **WISH))["seat_id"] == SEAT
+    async with reading(open_library.settings, HASTY) as reader:
+        assert (await reader.values("reserve_seat", **WISH))["seat_id"] == SEAT
     assert len(await open_library.books(every=True)) == 1
 
 
-async def test_a_slow_booking_that_is_not_there_may_still_come(reader: Reader, open_library: Library) -> None:
+async def test_a_slow_booking_that_is_not_there_may_still_come(open_library: Library) -> None:
     await open_library.arm("hang-before", "reserve")
-    assert "可能已经办成了" in await reader.refusal("reserve_seat", **WISH)
+    async with reading(open_library.settings, HASTY) as reader:
+        assert "可能已经办成了" in await reader.refusal("reserve_seat", **WISH)
 
 
 async def test_a_seat_lost_after_a_silence_is_not_called_booked(reader: Reader, open_library: Library) -> None:
@@ -110,11 +112,12 @@ async def test_a_login_survives_a_bad_line(reader: Reader, open_library: Library
 
 @pytest.mark.parametrize("fault", ["drop-before", "drop-after", "error-before", "error-after", "hang-after"])
 @pytest.mark.parametrize("tool", ["cancel_reservation", "check_in"])
-async def test_a_silent_change_is_looked_up(reader: Reader, open_library: Library, tool: str, fault: str) -> None:
-    await reader.values("reserve_seat", **WISH)
-    await open_library.set_clock(f"{WISH['date']}T08:50")
-    await open_library.arm(fault, "cancel" if tool == "cancel_reservation" else "check-in")
-    done = await reader.values(tool, id="R0001")
+async def test_a_silent_change_is_looked_up(open_library: Library, tool: str, fault: str) -> None:
+    async with reading(open_library.settings, HASTY) as reader:
+        await reader.values("reserve_seat", **WISH)
+        await open_library.set_clock(f"{WISH['date']}T08:50")
+        await open_library.arm(fault, "cancel" if tool == "cancel_reservation" else "check-in")
+        done = await reader.values(tool, id="R0001")
     assert done["reservation_id"] == "R0001"
     states = [row["state"] for row in await open_library.books(every=True)]
     assert states == ["cancelled" if tool == "cancel_reservation" else "checked-in"]

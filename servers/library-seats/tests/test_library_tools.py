@@ -10,13 +10,16 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from library_world import DAY, PERIOD, SEAT, WISH, Library, Reader, reading, text_of
+from library_world import DAY, PERIOD, SEAT, WISH, Library, Reader, library, reading, text_of
 from mcp import Client
 
+from qingtuan_library_seats.demo_site.library import Library as Rules
+from qingtuan_library_seats.demo_site.library import Room
 from qingtuan_library_seats.demo_site.running import Options, running
 from qingtuan_library_seats.desk import Desk
 from qingtuan_library_seats.driver import Driver
-from qingtuan_library_seats.drivers import make_driver
+from qingtuan_library_seats.drivers import GROUP, make_driver
+from qingtuan_library_seats.errors import SettingsWrong
 from qingtuan_library_seats.server import build_server
 from qingtuan_library_seats.settings import Settings, read_settings
 
@@ -232,6 +235,35 @@ async def test_without_settings_every_tool_says_what_to_set(environment: dict[st
             sentence = await reader.refusal(name, **arguments)
             assert words in sentence
             assert "s3cret" not in sentence
+
+
+async def test_another_package_brings_a_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "moon_seats-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: moon-seats\nVersion: 1.0\n")
+    points = f"[{GROUP}]\nmoon = moon_seats:open_driver\nbroken = moon_seats:nothing\n"
+    (package / "entry_points.txt").write_text(points)
+    (tmp_path / "moon_seats.py").write_text("def open_driver(settings): return ('moon', settings.user)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    settings = Settings("http://x", "lin", "secret", driver="moon")
+    driver: object = make_driver(settings)
+    assert driver == ("moon", "lin")
+    with pytest.raises(SettingsWrong, match="装载不了"):
+        make_driver(replace(settings, driver="broken"))
+    with pytest.raises(SettingsWrong, match="装好的有：demo、broken、moon"):
+        make_driver(replace(settings, driver="mars"))
+
+
+async def test_hostile_names_come_through_as_they_are() -> None:
+    name = '"><script>alert(1)</script>&amp;'
+    room = Room(name, floor=1, quiet=True, letter="X", seats=1, windows=0)
+    options = Options(accounts={name: "a&b"}, library=Rules(rooms=(room,)))
+    async with library(options) as world, reading(Settings(world.address, name, "a&b")) as reader:
+        [seat] = (await reader.values("find_seats", **PERIOD, area=name))["seats"]
+        made = await reader.values("reserve_seat", **{**WISH, "seat_id": seat["seat_id"]})
+        assert made["seat_id"] == f"{name}-X01"
+        [row] = await world.books(account=name)
+        assert row["seat_id"] == f"{name}-X01"
 
 
 async def test_a_crash_is_one_sentence_too(caplog: pytest.LogCaptureFixture) -> None:

@@ -34,7 +34,8 @@ def listen(host: str, port: int) -> socket.socket:
         OSError: if the address is taken or not of this machine.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends small pieces at once (TCP_NODELAY) only where the protocol is named; else each page waits 40 ms.
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))

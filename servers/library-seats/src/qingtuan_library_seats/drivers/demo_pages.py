@@ -49,32 +49,32 @@ class Page:
     @property
     def alert(self) -> Alert | None:
         """What the page refuses, if it does."""
-        tag = self._soup.select_one("p.alert[data-code]")
+        tag = self._soup.find("p", class_="alert")
         return None if tag is None else Alert(_value(tag, "data-code"), clean(tag.get_text(" "), 160))
 
     def has_form(self, name: str) -> bool:
         """Whether there is a form of this id."""
-        return self._soup.select_one(f"form#{name}") is not None
+        return self._form_tag(name) is not None
 
     def form(self, name: str) -> Form:
         """The form of this id."""
-        tag = self._soup.select_one(f"form#{name}")
+        tag = self._form_tag(name)
         if tag is None:
             raise PageUnreadable(f"缺少表单 {name}")
         return self._read_form(tag)
 
     def reservation_form(self, reservation_id: str, name: str) -> Form | None:
         """The button behind a reservation, if it has one of this name."""
-        for row in self._soup.select("tr.reservation"):
+        for row in self._soup.find_all("tr", class_="reservation"):
             if _value(row, "data-reservation") == reservation_id:
-                tag = row.select_one(f"form.{name}")
+                tag = row.find("form", class_=name)
                 return None if tag is None else self._read_form(tag)
         return None
 
     def areas(self) -> Areas:
         """The page of the areas."""
-        hours = self._soup.select_one("p.hours")
-        rows = self._soup.select("tr.area")
+        hours = self._soup.find("p", class_="hours")
+        rows = self._soup.find_all("tr", class_="area")
         if hours is None or not rows:
             raise PageUnreadable("区域页")
         areas = tuple(
@@ -96,7 +96,7 @@ class Page:
 
     def seats(self) -> list[Seat]:
         """What a search found."""
-        tags = self._soup.select("li.seat")
+        tags = self._soup.find_all("li", class_="seat")
         if not tags:
             raise PageUnreadable("座位页")
         return [
@@ -113,7 +113,7 @@ class Page:
 
     def reservations(self) -> list[Reservation]:
         """The reader's own."""
-        if self._soup.select_one("table#reservations") is None:
+        if self._soup.find("table", id="reservations") is None:
             raise PageUnreadable("我的预约")
         return [
             Reservation(
@@ -122,11 +122,14 @@ class Page:
                 slot=Slot(_date(row, "data-date"), _time(row, "data-start"), _time(row, "data-end")),
                 checked_in=_value(row, "data-state") == "checked-in",
             )
-            for row in self._soup.select("tr.reservation")
+            for row in self._soup.find_all("tr", class_="reservation")
         ]
 
+    def _form_tag(self, name: str) -> Tag | None:
+        return self._soup.find("form", id=name)
+
     def _read_form(self, tag: Tag) -> Form:
-        fields = {_value(field, "name"): _value(field, "value") for field in tag.select("input[name]")}
+        fields = {_value(field, "name"): _value(field, "value") for field in tag.find_all("input")}
         try:
             return Form(urljoin(self.address, _value(tag, "action")), fields)
         except ValueError as error:

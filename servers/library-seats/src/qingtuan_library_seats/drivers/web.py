@@ -20,9 +20,9 @@ REDIRECTS = 5
 class Patience:
     """How long to wait for a site, in seconds, and how often to try a page."""
 
-    answer: float = 15.0
+    answer: float = 10.0
     """For one answer."""
-    reading: float = 40.0
+    reading: float = 20.0
     """For one page with all its tries."""
     pause: float = 0.2
     """Before the second try; doubled with each further one, up to `longest`."""
@@ -70,10 +70,12 @@ class Web:
     def __init__(self, base: str, patience: Patience) -> None:
         self._base = base + "/"
         self._patience = patience
-        # Proxies of the environment are for the wide world; a compressed page could be endless once unpacked.
+        # Proxies of the environment are for the wide world; a compressed page could be endless once unpacked; and
+        # where there is no TLS (other origins are refused), the certificates of the world need not be read.
         self._client = httpx.AsyncClient(
             timeout=patience.answer,
             trust_env=False,
+            verify=base.startswith("https:"),
             headers={"User-Agent": f"qingtuan-library-seats/{__version__}", "Accept-Encoding": "identity"},
         )
 
