@@ -51,6 +51,7 @@ from qingtuan.turn.commands.conversation import conversation_commands
 from qingtuan.turn.commands.memory import memory_commands
 from qingtuan.turn.commands.owner import owner_commands
 from qingtuan.turn.commands.registry import Commands
+from qingtuan.turn.commands.servers import server_commands
 from qingtuan.turn.commands.standing import standing_commands
 from qingtuan.turn.desk import Desk
 from qingtuan.turn.kit import Kit, Record, Texts
@@ -183,7 +184,7 @@ class App:
         catalog.follow(ServerSupply(servers))
         queues = SessionQueues()
         afterwards = Afterwards(kit, _chores(kit, parts, settings))
-        commands = _commands(kit, parts, queues, afterwards)
+        commands = _commands(kit, parts, servers, queues, afterwards)
         gate = Gate(log, clock, settings.zone, lambda: _access(settings))
 
         def ended(turn: Turn, _: Outcome) -> None:
@@ -302,13 +303,16 @@ def _chores(kit: Kit, parts: Remembering, settings: Settings) -> Chores:
     return Chores(at_once, when_quiet, settings.memory.quiet_seconds)
 
 
-def _commands(kit: Kit, parts: Remembering, queues: SessionQueues, afterwards: Afterwards) -> Commands:
+def _commands(
+    kit: Kit, parts: Remembering, servers: Servers, queues: SessionQueues, afterwards: Afterwards
+) -> Commands:
     commands: list[Commands] = []
     every = [
         *memory_commands(parts.memory, parts.recall, parts.undoing, kit.people, parts.customs.zone),
         *conversation_commands(kit.record.sessions, queues, afterwards.left, lambda: commands[0]),
         *owner_commands(kit, queues),
         *standing_commands(kit),
+        *server_commands(servers, kit.zone_of),
     ]
     commands.append(Commands(every))
     return commands[0]
