@@ -141,6 +141,7 @@ async def test_results_that_are_not_what_they_should_be(bench: Bench) -> None:
     assert (only.data, only.text) == ({"n": 2}, '{"n":2}')
     assert (await bench.call("a__no_data")).text == "no data"
     assert (await bench.call("a__nothing")).text == ""
+    assert (await bench.run("a__nan")).status == "ok"
     assert (await bench.run("a__malformed")).status == "unknown"
     for name, words in (("refuses", "no \ufffdseats\ufffd left"), ("fails", "the library is closed")):
         with pytest.raises(ToolFailed, match=words):

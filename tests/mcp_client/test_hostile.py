@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from qingtuan.errors import OutcomeUnknown, ToolFailed, ToolTimedOut
+from qingtuan.home import Home
 from qingtuan.identity.trust import Risk
 from qingtuan.tools.tool import wire_name
+from tests.fakes.conversation import START, HeldClock
 from tests.mcp_client.bench import Bench, hostile
 
 
@@ -104,6 +106,23 @@ async def test_a_death_in_a_call_is_unknown_and_a_read_is_tried_once_more(bench:
     assert read(state).split().count("echo") == 1
 
 
+async def test_failed_starts_are_tried_ever_more_rarely_and_a_call_meanwhile_fails_at_once(home: Home) -> None:
+    clock = HeldClock(START)
+    async with Bench(home, clock) as bench:
+        await bench.begin({"a": hostile("Exits")})
+        waits = []
+        for _ in range(4):
+            await bench.until(lambda: bench.status("a").next_try is not None)
+            again = bench.status("a").next_try
+            assert again is not None
+            waits.append((again - clock.now()).total_seconds())
+            with pytest.raises(ToolFailed, match="It is tried again in"):
+                await bench.servers.refresh("a")
+            clock.advance(again - clock.now())
+            await bench.until(lambda: bench.status("a").state == "starting" or bench.status("a").next_try is not None)
+        assert waits == [1, 2, 4, 8]
+
+
 async def test_deaths_that_follow_each_other_are_waited_for(bench: Bench, state: Path) -> None:
     await bench.begin({"a": hostile("DiesAlways", env={"STATE": str(state)})})
     await bench.listed("a")
@@ -152,7 +171,7 @@ async def test_schemas_that_cannot_be_used_cost_one_tool_each(bench: Bench) -> N
     assert bench.tools("a") == ["good", "anything", "tree", "empty", "odd"]
     reasons = {one.name: one.why.en for one in bench.status("a").left_out}
     assert reasons.keys() == {
-        "text", "list", "missing", "broken", "misshapen", "outside", "huge", "deep", "doubling"
+        "text", "list", "missing", "broken", "misshapen", "outside", "huge", "deep", "doubling", "nan"
     }  # fmt: skip
     assert "leads outside" in reasons["outside"]
     assert "64 KB" in reasons["huge"]

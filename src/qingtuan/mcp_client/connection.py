@@ -334,7 +334,10 @@ class _Sieved:
 def _raw(tool: mcp_types.Tool) -> dict[str, Any]:
     """A tool as JSON, in the form that is hashed: what the SDK adds or leaves away does not change that."""
     annotations = tool.annotations.model_dump(mode="json", by_alias=True, exclude_none=True) if tool.annotations else {}
-    sentence = (tool.meta or {}).get(SENTENCE)
+    given = (tool.meta or {}).get(SENTENCE)
+    sentence = (
+        {key: given[key] for key in ("zh", "en") if isinstance(given.get(key), str)} if isinstance(given, dict) else {}
+    )
     parts = {
         "name": tool.name,
         "title": tool.title,
@@ -342,6 +345,6 @@ def _raw(tool: mcp_types.Tool) -> dict[str, Any]:
         "inputSchema": tool.input_schema,
         "outputSchema": tool.output_schema,
         "annotations": annotations or None,
-        "_meta": {SENTENCE: sentence} if sentence is not None else None,
+        "_meta": {SENTENCE: sentence} if sentence else None,
     }
     return {key: value for key, value in parts.items() if value is not None}

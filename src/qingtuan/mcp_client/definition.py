@@ -6,6 +6,7 @@ it, and it is compared by a hash of the whole with what was seen at first (`pins
 
 from __future__ import annotations
 
+import json
 import string
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -87,7 +88,9 @@ def fault(raw: Raw) -> Words | None:
         return _NO_SCHEMA
     if deeper_than(schema, MAX_DEPTH):
         return _DEEP
-    if len(canonical(schema)) > MAX_SCHEMA:
+    if (size := _size(schema)) is None:
+        return _NO_NUMBER
+    if size > MAX_SCHEMA:
         return _HUGE
     if (why := fault_of(schema)) is not None:
         shown = line(why, 120)
@@ -103,11 +106,19 @@ def with_usable_output(raw: dict[str, Any]) -> dict[str, Any]:
     usable = (
         isinstance(output, Mapping)
         and not deeper_than(output, MAX_DEPTH)
-        and len(canonical(output)) <= MAX_SCHEMA
+        and (_size(output) or MAX_SCHEMA + 1) <= MAX_SCHEMA
         and fault_of(output) is None
         and _unfolded(output) <= _MAX_UNFOLDED
     )
     return raw if usable else {key: value for key, value in raw.items() if key != "outputSchema"}
+
+
+def _size(schema: Mapping[str, Any]) -> int | None:
+    """Characters of a schema as JSON; None if it holds numbers that JSON has not, which no provider would take."""
+    try:
+        return len(json.dumps(schema, ensure_ascii=False, allow_nan=False))
+    except ValueError:
+        return None
 
 
 def _lone(text: str) -> bool:
@@ -216,6 +227,7 @@ def _named(text: str) -> Iterator[str]:
 
 _NAME = Words("名字是空的、太长，或不是文字。", "Its name is empty, too long, or no text.")
 _NO_SCHEMA = Words("没有能用的参数表。", "It has no usable schema.")
+_NO_NUMBER = Words("参数表里有 JSON 没有的数。", "Its schema holds numbers that JSON has not.")
 _DEEP = Words("参数表嵌套太深。", "Its schema is nested too deep.")
 _HUGE = Words(f"参数表超过 {MAX_SCHEMA // 1024} KB。", f"Its schema is larger than {MAX_SCHEMA // 1024} KB.")
 _GROWS = Words("参数表里的引用层层翻倍。", "References in its schema double each other without end.")

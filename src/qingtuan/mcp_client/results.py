@@ -68,20 +68,27 @@ def result_of(
     # An own schema of results is promised only for results that are none of failure.
     data = answer.structured_content
     if answer.is_error:
-        said = covered("\n".join(parts.lines) or (canonical(data) if data else ""), secrets)[:_MAX_FAILURE]
+        said = covered("\n".join(parts.lines) or (_as_text(data) if data else ""), secrets)[:_MAX_FAILURE]
         raise ToolFailed(Words(said, said) if said.strip() else _FAILED)
     if data is not None and (why := _misfit(data, tool)) is not None:
         data = None
         parts.lines.append(_MISFIT.say(language).format(why=line(why, _SHOWN)))
     has_text = any(part.type == "text" and part.text.strip() for part in answer.content[:MAX_PARTS])
     if data is not None and not has_text:
-        parts.lines.insert(0, canonical(data))
+        parts.lines.insert(0, _as_text(data))
     return ToolResult(
         covered("\n".join(parts.lines), secrets),
         data=data,
         images=tuple(parts.images),
         attachments=tuple(parts.files.values()),
     )
+
+
+def _as_text(data: Any) -> str:
+    try:
+        return canonical(data)
+    except ValueError:
+        return ""  # a number longer than anything that Python writes out
 
 
 def _misfit(data: Any, tool: Definition) -> str | None:

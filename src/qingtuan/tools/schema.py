@@ -68,7 +68,7 @@ def misfit(value: Any, schema: Schema) -> str | None:
 
     try:
         error = next(_validator(canonical(schema)).iter_errors(value), None)
-    except (Unresolvable, RecursionError) as broken:
+    except (Unresolvable, RecursionError, ArithmeticError, ValueError) as broken:
         return type(broken).__name__
     return f"{_path(error.absolute_path) or '{}'}: {error.message}" if error is not None else None
 

@@ -252,6 +252,7 @@ class Schemas(Server):
             "type": "object", "$defs": {"node": {"properties": {"next": {"$ref": "#/$defs/node"}}}},
             "properties": {"root": {"$ref": "#/$defs/node"}},
         }),
+        tool("nan", inputSchema={"type": "object", "properties": {"a": {"default": float("nan")}}}),
         tool("empty", inputSchema={}),
         tool("odd", annotations="yes", outputSchema=7, title=[], icons={"x": 1}),
         {"description": "no name"},
@@ -267,7 +268,18 @@ class Results(Server):
 
     tools: ClassVar[list[Any]] = [
         tool(name, outputSchema={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
-        for name in ("fits", "misfits", "only_data", "no_data", "malformed", "nothing", "refuses", "fails", "files")
+        for name in (
+            "fits",
+            "misfits",
+            "only_data",
+            "no_data",
+            "malformed",
+            "nothing",
+            "nan",
+            "refuses",
+            "fails",
+            "files",
+        )
     ]
 
     def on_tools_call(self, request: Message) -> None:
@@ -279,6 +291,7 @@ class Results(Server):
             "no_data": text("no data"),
             "malformed": {"content": [{"type": "surprise"}, 5]},
             "nothing": {"content": []},
+            "nan": {"content": [], "structuredContent": {"n": float("inf")}},
             "fails": {**text("the library is closed"), "isError": True},
             "files": {
                 "content": [
