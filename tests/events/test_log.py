@@ -230,4 +230,5 @@ def test_every_kind_has_its_name_and_a_sentence() -> None:
         group, _, name = str(kind).partition(".")
         assert group.isidentifier()
         assert name.isidentifier()
-        assert kind.sentence.endswith(".")
+        assert kind.sentence.zh.endswith("。")
+        assert kind.sentence.en.endswith(".")

@@ -4,84 +4,201 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from qingtuan.language import Words
+
+_UNSAID = Words("", "")
+"""For the type of looking one up by its value, which passes no sentence: every kind has one."""
+
 
 class Kind(StrEnum):
     """One kind of event; `sentence` says what it means that it happened."""
 
-    sentence: str
+    sentence: Words
 
-    def __new__(cls, value: str, sentence: str = "") -> Kind:
+    def __new__(cls, value: str, sentence: Words = _UNSAID) -> Kind:
         kind = str.__new__(cls, value)
         kind._value_ = value
         kind.sentence = sentence
         return kind
 
-    MESSAGE_RECEIVED = "message.received", "A person's message arrived and was accepted."
+    MESSAGE_RECEIVED = (
+        "message.received",
+        Words("收到一个人的一条消息，接下了。", "A person's message arrived and was accepted."),
+    )
     MESSAGE_IGNORED = (
         "message.ignored",
-        "A message arrived and was not answered; the reason stands, the content does not.",
+        Words(
+            "收到一条消息，没有回答；记下原因，不记内容。",
+            "A message arrived and was not answered; the reason stands, the content does not.",
+        ),
     )
-    MESSAGE_SENT = "message.sent", "A reply, question or notice was put into the outbox."
-    COMMAND_RUN = "command.run", "A command was carried out or refused."
+    MESSAGE_SENT = (
+        "message.sent",
+        Words("一句回答、一个问题或一条通知进了待发的队列。", "A reply, question or notice was put into the outbox."),
+    )
+    COMMAND_RUN = "command.run", Words("一个命令做了，或者拒绝了。", "A command was carried out or refused.")
 
-    SESSION_STARTED = "session.started", "A new session of a space began."
-    SESSION_CHOSEN = "session.chosen", "A session became the running one of its space."
-    SESSION_CLEARED = "session.cleared", "The context of a session was emptied; its events stay."
+    SESSION_STARTED = "session.started", Words("一个地方开始了新的会话。", "A new session of a space began.")
+    SESSION_CHOSEN = (
+        "session.chosen",
+        Words("一个会话成了那个地方正在进行的会话。", "A session became the running one of its space."),
+    )
+    SESSION_CLEARED = (
+        "session.cleared",
+        Words("一个会话的上下文清空了；它的事件都还在。", "The context of a session was emptied; its events stay."),
+    )
     SESSION_REPAIRED = (
         "session.repaired",
-        "A part of the history that a provider refused was dropped or rewritten.",
+        Words(
+            "历史里被服务商拒绝的部分去掉或改写了。",
+            "A part of the history that a provider refused was dropped or rewritten.",
+        ),
     )
 
-    TURN_STARTED = "turn.started", "Work on a message began."
-    TURN_FINISHED = "turn.finished", "Work on a message ended; the outcome stands in the payload."
-    TURN_FAILED = "turn.failed", "Something broke in a turn; the detail is for the owner."
+    TURN_STARTED = "turn.started", Words("开始处理一条消息。", "Work on a message began.")
+    TURN_FINISHED = (
+        "turn.finished",
+        Words("处理完一条消息；结果写在内容里。", "Work on a message ended; the outcome stands in the payload."),
+    )
+    TURN_FAILED = (
+        "turn.failed",
+        Words("一轮里有东西出错了；详情给主人看。", "Something broke in a turn; the detail is for the owner."),
+    )
 
-    MODEL_REQUESTED = "model.requested", "A request went to a model; its parts are named by hash."
-    MODEL_ANSWERED = "model.answered", "A model's answer arrived whole."
-    MODEL_FAILED = "model.failed", "A request to a model came to nothing, or its answer could not be used."
+    MODEL_REQUESTED = (
+        "model.requested",
+        Words("给模型发了一个请求；各部分用散列指名。", "A request went to a model; its parts are named by hash."),
+    )
+    MODEL_ANSWERED = "model.answered", Words("模型的回答完整收到了。", "A model's answer arrived whole.")
+    MODEL_FAILED = (
+        "model.failed",
+        Words(
+            "给模型的请求没有结果，或者回答不能用。",
+            "A request to a model came to nothing, or its answer could not be used.",
+        ),
+    )
 
     TOOL_STARTED = (
         "tool.started",
-        "A tool call is about to run; with no result after it, its outcome is unknown.",
+        Words(
+            "一次工具调用就要开始；如果后面没有结果，就不知道做成没有。",
+            "A tool call is about to run; with no result after it, its outcome is unknown.",
+        ),
     )
-    TOOL_FINISHED = "tool.finished", "A tool call has its result: a value, an error, a refusal or a question."
+    TOOL_FINISHED = (
+        "tool.finished",
+        Words(
+            "一次工具调用有了结果：值、错误、拒绝或问题。",
+            "A tool call has its result: a value, an error, a refusal or a question.",
+        ),
+    )
 
-    CONFIRMATION_ASKED = "confirmation.asked", "A call was stopped until somebody says yes or no."
-    CONFIRMATION_ANSWERED = "confirmation.answered", "A question got its yes or its no, or was replaced."
-    CONFIRMATION_EXPIRED = "confirmation.expired", "A question ran out of time."
-    STANDING_GIVEN = "standing.given", "The owner allowed calls of a tool ahead: which, and until when."
-    STANDING_REVOKED = "standing.revoked", "What was allowed ahead was taken back, or replaced by the same anew."
+    CONFIRMATION_ASKED = (
+        "confirmation.asked",
+        Words("一次调用停下来，等人说行或不行。", "A call was stopped until somebody says yes or no."),
+    )
+    CONFIRMATION_ANSWERED = (
+        "confirmation.answered",
+        Words("一个问题有了答复，或者被新的问题取代。", "A question got its yes or its no, or was replaced."),
+    )
+    CONFIRMATION_EXPIRED = "confirmation.expired", Words("一个问题等过了时限。", "A question ran out of time.")
+    STANDING_GIVEN = (
+        "standing.given",
+        Words(
+            "主人预先允许了一个工具的一类调用：哪些，到什么时候。",
+            "The owner allowed calls of a tool ahead: which, and until when.",
+        ),
+    )
+    STANDING_REVOKED = (
+        "standing.revoked",
+        Words(
+            "预先的允许收回了，或者被重新给的同一个取代。",
+            "What was allowed ahead was taken back, or replaced by the same anew.",
+        ),
+    )
 
-    DELIVERY_STARTED = "delivery.started", "A message is being handed to its platform."
-    DELIVERY_SENT = "delivery.sent", "The platform took the message."
-    DELIVERY_REFUSED = "delivery.refused", "The platform refused the message."
+    DELIVERY_STARTED = (
+        "delivery.started",
+        Words("正在把一条消息交给平台。", "A message is being handed to its platform."),
+    )
+    DELIVERY_SENT = "delivery.sent", Words("平台收下了这条消息。", "The platform took the message.")
+    DELIVERY_REFUSED = "delivery.refused", Words("平台拒绝了这条消息。", "The platform refused the message.")
     DELIVERY_UNKNOWN = (
         "delivery.unknown",
-        "Nobody knows whether the platform took the message; it is not sent again.",
+        Words(
+            "不知道平台收下没有；不再发第二遍。",
+            "Nobody knows whether the platform took the message; it is not sent again.",
+        ),
     )
 
-    PAGE_INTENDED = "page.intended", "Pages are about to change, with their hashes before and after."
-    BELIEF_WRITTEN = "belief.written", "A belief stands in the wiki, or was seen there again."
-    BELIEF_RETRACTED = "belief.retracted", "A belief moved to history, or was purged."
-    BELIEF_PROPOSED = "belief.proposed", "A candidate waits for review."
-    BELIEF_REVIEWED = "belief.reviewed", "A candidate was accepted, changed, rejected or dropped."
-    WRITE_UNDONE = "write.undone", "A write was taken back."
-    PAGE_EDITED = "page.edited", "Somebody changed pages by hand."
-    NOTE_WRITTEN = "note.written", "A note was written as a page."
-    WIKI_COMMITTED = "wiki.committed", "The writes of a turn, or hand edits, became a commit."
+    PAGE_INTENDED = (
+        "page.intended",
+        Words("就要改页面，记下改前改后的散列。", "Pages are about to change, with their hashes before and after."),
+    )
+    BELIEF_WRITTEN = (
+        "belief.written",
+        Words("一条记忆写在了维基里，或者又在那里看到它。", "A belief stands in the wiki, or was seen there again."),
+    )
+    BELIEF_RETRACTED = (
+        "belief.retracted",
+        Words("一条记忆移到了历史，或者彻底删除了。", "A belief moved to history, or was purged."),
+    )
+    BELIEF_PROPOSED = "belief.proposed", Words("一条候选的记忆等着审。", "A candidate waits for review.")
+    BELIEF_REVIEWED = (
+        "belief.reviewed",
+        Words(
+            "一条候选的记忆通过了、改过了、否决了或撤掉了。", "A candidate was accepted, changed, rejected or dropped."
+        ),
+    )
+    WRITE_UNDONE = "write.undone", Words("一次写入撤销了。", "A write was taken back.")
+    PAGE_EDITED = "page.edited", Words("有人手改了页面。", "Somebody changed pages by hand.")
+    NOTE_WRITTEN = "note.written", Words("一篇笔记写成了一页。", "A note was written as a page.")
+    WIKI_COMMITTED = (
+        "wiki.committed",
+        Words("一轮的写入或手改成了一个提交。", "The writes of a turn, or hand edits, became a commit."),
+    )
 
-    SUMMARY_WRITTEN = "summary.written", "An older part of a session was compressed."
-    SUMMARY_DELETED = "summary.deleted", "A summary was deleted; what it covered is read raw again."
-    EXTRACTION_DONE = "extraction.done", "A stretch of a session was searched for what should be remembered."
+    SUMMARY_WRITTEN = (
+        "summary.written",
+        Words("一个会话较早的部分压成了摘要。", "An older part of a session was compressed."),
+    )
+    SUMMARY_DELETED = (
+        "summary.deleted",
+        Words("一段摘要删掉了；它盖住的部分又按原文读。", "A summary was deleted; what it covered is read raw again."),
+    )
+    EXTRACTION_DONE = (
+        "extraction.done",
+        Words(
+            "把一段会话找了一遍，看有什么该记住。", "A stretch of a session was searched for what should be remembered."
+        ),
+    )
 
-    CHORE_FAILED = "chore.failed", "Something that was due after a reply came to nothing; it stays due."
+    CHORE_FAILED = (
+        "chore.failed",
+        Words(
+            "回答之后该做的一件事没做成；以后还会做。",
+            "Something that was due after a reply came to nothing; it stays due.",
+        ),
+    )
 
     SERVER_PINNED = (
         "server.pinned",
-        "A server's tools were seen for the first time, or approved as they are now.",
+        Words(
+            "第一次看到一个服务器的工具，或者按现在的样子认可了。",
+            "A server's tools were seen for the first time, or approved as they are now.",
+        ),
     )
 
-    SETTINGS_CHANGED = "settings.changed", "A setting was changed from within."
-    PERSON_CLAIMED = "person.claimed", "An account was bound to the owner by the one-use code."
-    PERSON_LINKED = "person.linked", "Two accounts became one person, or were parted again."
-    PERSON_FORGOTTEN = "person.forgotten", "A person was erased; their events became tombstones."
+    SETTINGS_CHANGED = "settings.changed", Words("从里面改了一项设置。", "A setting was changed from within.")
+    PERSON_CLAIMED = (
+        "person.claimed",
+        Words("一个账号用一次性的码认了主人。", "An account was bound to the owner by the one-use code."),
+    )
+    PERSON_LINKED = (
+        "person.linked",
+        Words("两个账号并成一个人，或者又分开了。", "Two accounts became one person, or were parted again."),
+    )
+    PERSON_FORGOTTEN = (
+        "person.forgotten",
+        Words("一个人抹掉了；他的事件只剩空壳。", "A person was erased; their events became tombstones."),
+    )
