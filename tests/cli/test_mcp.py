@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -60,3 +61,41 @@ def test_servers_can_be_switched_off_at_once(qingtuan: CommandLine, tmp_path: Pa
     written(qingtuan, {"a": hostile("RugPull", env={"STATE": str(state)})})
     ran = qingtuan.with_(QINGTUAN_MCP__SERVERS="false")("mcp", "check")
     assert (ran.code, state.read_text()) == (0, "")
+
+
+def test_a_change_is_listed_and_approved_from_the_command_line(qingtuan: CommandLine, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.touch()
+    written(qingtuan, {"a": hostile("RugPull", env={"STATE": str(state)})})
+    ran = qingtuan("mcp", "restart", "a")
+    assert (ran.code, ran.out) == (0, "a 正常，2 个工具。\n")
+    again = qingtuan("mcp", "restart", "a")  # another process, in which the server shows other tools
+    assert again.out.splitlines()[0] == "a 正常，1 个工具。"
+    listed = qingtuan("mcp", "list")
+    assert "/mcp approve a" in listed.out
+    assert "owner's keys" in listed.out
+    checked = qingtuan("mcp", "check", "a")
+    assert "等认可" in checked.out
+    rows = {row["name"]: row for row in qingtuan("doctor", "--json").json}
+    assert rows["mcp.a"]["state"] == "note"
+    assert "qingtuan mcp approve a" in rows["mcp.a"]["mend"]
+    assert qingtuan("mcp", "approve", "a").out == "认可了 a 的 echo、extra。\n"
+    assert "认可" not in qingtuan("mcp", "list").out
+    nothing = qingtuan("mcp", "approve", "a")
+    assert (nothing.code, nothing.out) == (1, "")
+
+
+def test_an_approval_reaches_the_instance_that_runs(qingtuan: CommandLine, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.touch()
+    written(qingtuan, {"a": hostile("RugPull", env={"STATE": str(state)})})
+    assert qingtuan("mcp", "restart", "a").code == 0
+    with qingtuan.start("serve", stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as serving:
+        assert serving.stderr is not None
+        serving.stderr.readline()  # it listens
+        assert qingtuan("mcp", "restart", "a").out.splitlines()[0] == "a 正常，1 个工具。"
+        assert qingtuan("mcp", "list").out.splitlines()[0] == "a：正常，1 个工具"
+        assert qingtuan("mcp", "approve", "a").code == 0
+        assert qingtuan("mcp", "list").out.splitlines()[0] == "a：正常，3 个工具"
+        serving.terminate()
+    assert state.read_text().split().count("start") == 2
