@@ -41,7 +41,7 @@ async def test_a_silent_booking_is_made_once(reader: Reader, open_library: Libra
     made = await reader.values("reserve_seat", **WISH)
     assert [row["reservation_id"] for row in await open_library.books(every=True)] == [made["reservation_id"]]
     again = ["打开预约确认页", "提交预约", "核对预约"]
-    lost = ["打开预约确认页", "提交预约", "网站没有回音，核对有没有约上"]
+    lost = ["打开预约确认页", "提交预约", "没有回音，核对有没有约上"]
     assert reader.steps == (lost if fault.endswith("after") else lost + again)
 
 
@@ -102,6 +102,22 @@ async def test_an_expired_login_is_renewed(reader: Reader, open_library: Library
     else:
         await reader.values("reserve_seat", **WISH)
         assert len(await open_library.books(every=True)) == 1
+
+
+@pytest.mark.parametrize("page", ["reserve", "cancel", "check-in"])
+async def test_a_login_that_ends_after_the_change_does_not_hide_it(
+    reader: Reader, open_library: Library, page: str
+) -> None:
+    """The site forgets the reader and goes down between the change and the page about it: nobody can say what came."""
+    if page != "reserve":
+        await reader.values("reserve_seat", **WISH)
+    await open_library.set_clock(f"{WISH['date']}T08:50")
+    await reader.values("list_areas")
+    await open_library.arm("expire-sessions", page)
+    await open_library.arm("error-before", "login", times=2 * QUICK.tries)
+    change = {"reserve": "reserve_seat", "cancel": "cancel_reservation", "check-in": "check_in"}[page]
+    arguments = WISH if page == "reserve" else {"id": "R0001"}
+    assert "可能已经办成了" in await reader.refusal(change, **arguments)
 
 
 @pytest.mark.parametrize("fault", ["drop-before", "drop-after", "error-before"])

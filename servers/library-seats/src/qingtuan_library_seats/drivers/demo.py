@@ -91,29 +91,27 @@ class DemoDriver:
 
     async def reserve(self, seat_id: str, slot: Slot, tell: Tell) -> Reservation:
         """Open the confirm page, see that it says what was asked for, send it, and look what became of it."""
-        sent_before = False
         for number in range(TRIES):
             await self._web.pause(number)
             await tell("打开预约确认页")
             page = await self._page("reserve", seat=seat_id, **_query(slot))
-            made = await self._made_before(seat_id, slot) if sent_before and page.alert else None
-            if made is not None:
-                return made
+            if number and page.alert is not None:
+                # What was lost before may have arrived since: then it is the reader's own booking that is in the way.
+                made = await self._look_for(seat_id, slot, slow=False)
+                if made is not None:
+                    return made
             _raise_refusal(page.alert, seat_id, slot)
             form = page.form("confirm")
             if {**form.fields, "seat": seat_id, **_query(slot)} != form.fields:
                 raise PageUnreadable("确认页上写的不是要约的座位和时间")
             await tell("提交预约")
-            sent_before = True
             try:
-                answer = await self._send(form)
+                answer = await self._submit(form)
             except Lost as lost:
-                await tell("网站没有回音，核对有没有约上")
+                await tell("没有回音，核对有没有约上")
                 made = await self._look_for(seat_id, slot, slow=lost.slow)
                 if made is not None:
                     return made
-                continue
-            if _is_turned_away(answer):
                 continue
             _raise_refusal(answer.alert, seat_id, slot)
             await tell("核对预约")
@@ -130,17 +128,18 @@ class DemoDriver:
 
     async def _change(self, reservation_id: str, change: _Change) -> Reservation:
         known: Reservation | None = None
-        what = f"{change.name}预约 {clean(reservation_id)} "
+        unknown = OutcomeUnknown(f"{change.name}预约 {clean(reservation_id)} ")
+        slow = False
         for number in range(TRIES + 1):
             await self._web.pause(number)
             try:
                 page = await self._page("reservations")
+                own = page.reservations()
             except LibraryError as error:
                 if known is None:
                     raise
-                raise OutcomeUnknown(what) from error
-            own = page.reservations()
-            now = next((one for one in own if one.id == reservation_id), None)
+                raise unknown from error
+            now = _by_id(own, reservation_id)
             if known is not None and change.is_done(now):
                 return known
             if now is None:
@@ -150,18 +149,20 @@ class DemoDriver:
             form = page.reservation_form(reservation_id, change.button)
             if form is None:
                 raise NotAllowed("state", f"预约 {now.id} 现在不能{change.name}，可能已经签到了。")
+            known = now
             try:
-                answer = await self._send(form)
-            except Lost:
-                known = now
-                continue
-            if _is_turned_away(answer):
-                known = now
+                answer = await self._submit(form)
+            except Lost as lost:
+                slow = slow or lost.slow
                 continue
             if answer.alert is not None:
                 raise _refusal(answer.alert)
-            return now
-        raise SiteUnavailable(f"试了 {TRIES} 次，没能{change.name}")
+            shown = _listed(answer)
+            if shown is not None and change.is_done(_by_id(shown, reservation_id)):
+                return now
+        if slow:
+            raise unknown
+        raise SiteUnavailable(f"试了 {TRIES} 次，核对过，没能{change.name}")
 
     # After a silence
 
@@ -174,7 +175,7 @@ class DemoDriver:
         for number in range(2 if slow else 1):
             await self._web.pause(2 * number)
             try:
-                made = await self._made_before(seat_id, slot)
+                made = _find(await self.reservations(), seat_id, slot)
             except LibraryError as error:
                 raise unknown from error
             if made is not None:
@@ -183,16 +184,9 @@ class DemoDriver:
             raise unknown
         return None
 
-    async def _made_before(self, seat_id: str, slot: Slot) -> Reservation | None:
-        return _find(await self.reservations(), seat_id, slot)
-
     async def _seen(self, answer: Page, seat_id: str, slot: Slot) -> Reservation:
-        """The booking, as the page shows it that the site led to."""
-        try:
-            made = _find(answer.reservations(), seat_id, slot)
-        except PageUnreadable:
-            made = None
-        made = made or await self._look_for(seat_id, slot, slow=False)
+        """The booking, as the page shows it that the site led to, or else the page where it should be."""
+        made = _find(_listed(answer) or (), seat_id, slot) or await self._look_for(seat_id, slot, slow=False)
         if made is None:
             raise OutcomeUnknown(f"预约 {seat_id}（{slot}）")
         return made
@@ -233,6 +227,19 @@ class DemoDriver:
         answer = await self._web.read(path, query)
         return Page(answer.address, answer.html)
 
+    async def _submit(self, form: Form) -> Page:
+        """Send a form that changes something.
+
+        Raises:
+            Lost: also where the session or the form had run out: that may have been before the change, or after it and
+                before the page about it.
+        """
+        answer = await self._send(form)
+        expired = answer.alert is not None and answer.alert.code == "form-expired"
+        if expired or answer.has_form("login") or answer.has_form("captcha"):
+            raise Lost(slow=False)
+        return answer
+
     async def _send(self, form: Form) -> Page:
         answer = await self._web.send(form.address, form.fields)
         try:
@@ -249,10 +256,16 @@ def _find(own: Sequence[Reservation], seat_id: str, slot: Slot) -> Reservation |
     return next((one for one in own if (one.seat_id, one.slot) == (seat_id, slot)), None)
 
 
-def _is_turned_away(answer: Page) -> bool:
-    """Whether the session or the form had run out: before the change, or after it and before the page about it."""
-    expired = answer.alert is not None and answer.alert.code == "form-expired"
-    return expired or answer.has_form("login") or answer.has_form("captcha")
+def _listed(answer: Page) -> Sequence[Reservation] | None:
+    """What the page after a change lists; None where it is another page: that says nothing of the change."""
+    try:
+        return answer.reservations()
+    except PageUnreadable:
+        return None
+
+
+def _by_id(own: Sequence[Reservation], reservation_id: str) -> Reservation | None:
+    return next((one for one in own if one.id == reservation_id), None)
 
 
 def _raise_refusal(alert: Alert | None, seat_id: str, slot: Slot) -> None:
