@@ -142,7 +142,8 @@ async def test_a_booking_that_cannot_be_says_why(
 @pytest.mark.parametrize(
     ("tool", "arguments", "words"),
     [
-        ("find_seats", {**PERIOD, "area": "安静"}, "没有“安静”这个区域，有这些区域：二楼安静区、"),
+        ("find_seats", {**PERIOD, "area": "二楼"}, "没有“二楼”这个区域，有这些区域：二楼安静区、"),
+        ("find_seats", {**PERIOD, "area": "五楼"}, "没有“五楼”这个区域，有这些区域：二楼安静区、"),
         ("find_seats", {**PERIOD, "date": "2020-01-01"}, "已经过去了"),
         ("find_seats", {"date": DAY}, "缺少参数：start、end"),
         ("find_seats", {**PERIOD, "quiet": "perhaps"}, "参数的类型不对：quiet"),
@@ -166,6 +167,11 @@ async def test_a_seat_that_was_lost_meanwhile_names_the_next(reader: Reader, ope
     assert f"{SEAT} 在 2026-12-01 09:00–12:00 已经被别人约走了" in sentence
     assert "二楼安静区-A08、二楼安静区-A04、二楼安静区-A11" in sentence
     assert await open_library.books() == []
+
+
+async def test_a_part_of_a_name_that_one_area_has_is_enough(reader: Reader) -> None:
+    seats = (await reader.values("find_seats", **PERIOD, area="安静"))["seats"]
+    assert {seat["area"] for seat in seats} == {"二楼安静区"}
 
 
 async def test_a_full_area_is_said_to_be_full(reader: Reader, open_library: Library) -> None:

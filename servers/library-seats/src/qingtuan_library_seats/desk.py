@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from difflib import get_close_matches
 
 from qingtuan_library_seats.driver import Areas, Driver, Reservation, Seat, Slot, Tell
-from qingtuan_library_seats.errors import LibraryError, SeatTaken, SeatUnknown
+from qingtuan_library_seats.errors import AreaUnknown, LibraryError, SeatTaken, SeatUnknown
 
 ALTERNATIVES = 3
 
@@ -34,9 +34,16 @@ class Desk:
             return await driver.areas()
 
     async def seats(self, slot: Slot, *, area: str | None, quiet: bool | None, window: bool | None) -> list[Seat]:
-        """The seats that are as wished, free ones first."""
+        """The seats that are as wished, free ones first. A part of an area's name that only it has is enough: people
+        say 安静区 where there is one."""
         async with self._served() as driver:
-            seats = await driver.seats(slot, area)
+            try:
+                seats = await driver.seats(slot, area)
+            except AreaUnknown as error:
+                meant = [name for name in error.areas if error.area and error.area in name]
+                if len(meant) != 1:
+                    raise
+                seats = await driver.seats(slot, meant[0])
         fitting = [seat for seat in seats if quiet in (None, seat.quiet) and window in (None, seat.window)]
         return sorted(fitting, key=lambda seat: not seat.free)
 

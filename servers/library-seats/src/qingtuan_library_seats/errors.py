@@ -78,6 +78,7 @@ class AreaUnknown(LibraryError):
     def __init__(self, area: str, areas: Sequence[str] = ()) -> None:
         known = f"有这些区域：{listed(areas)}" if areas else "请用 list_areas 看有哪些"
         super().__init__(f"没有“{clean(area)}”这个区域，{known}。")
+        self.area, self.areas = area, areas
 
 
 class SeatUnknown(LibraryError):
