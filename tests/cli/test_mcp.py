@@ -92,7 +92,7 @@ def test_an_approval_reaches_the_instance_that_runs(qingtuan: CommandLine, tmp_p
     assert qingtuan("mcp", "restart", "a").code == 0
     with qingtuan.start("serve", stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as serving:
         assert serving.stderr is not None
-        serving.stderr.readline()  # it listens
+        assert "在运行" in serving.stderr.readline()
         assert qingtuan("mcp", "restart", "a").out.splitlines()[0] == "a 正常，1 个工具。"
         assert qingtuan("mcp", "list").out.splitlines()[0] == "a：正常，1 个工具"
         assert qingtuan("mcp", "approve", "a").code == 0
