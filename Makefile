@@ -2,7 +2,7 @@
 # ARGS goes to the command as it stands: make chat ARGS='ask "明天提醒我交报告"'
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test check bench peers package lock clean install install-dev
+.PHONY: help chat test check docs bench peers package lock clean install install-dev
 
 BIN := .venv/bin
 COMPILE := env -u UV_FIND_LINKS -u UV_INDEX -u UV_INDEX_URL -u UV_EXTRA_INDEX_URL uv --no-config pip compile --quiet \
@@ -26,6 +26,9 @@ check: install-dev ## style, types, layers, sizes, docs: quick
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest -q tests/architecture
+
+docs: install-dev ## write docs/reference anew from the source
+	@$(BIN)/python -m scripts.reference
 
 bench: install-dev ## the figures of the targets; ARGS=--short for a quick look
 	@$(BIN)/python -m bench $(value ARGS)
