@@ -213,6 +213,32 @@ async def test_two_people_want_the_same_seat(tmp_path: Path, library: Library) -
         assert await library.booked() == [("lin", A01, "09:00", "12:00")]
 
 
+ALLOW = "/授权 library-seats__reserve_seat seat_id=二楼安静区-* 其余任意 7天"
+
+
+async def test_what_was_allowed_ahead_is_booked_unasked(chat: Conversation, library: Library) -> None:
+    await chat.say(WISH)
+    await chat.say("取消")
+    (told,) = await chat.say(ALLOW)
+    assert "二楼安静区-*" in told
+    assert await chat.say(WISH) == ["约好了。"]
+    assert await library.booked() == [("demo", A01, "09:00", "12:00")]
+
+
+async def test_texts_that_nobody_vouches_for_void_it_and_are_named(tmp_path: Path, library: Library) -> None:
+    chat = Conversation(tmp_path, EMBEDDING__MODEL="off")
+    configure(chat.home, library_seats=library.entry(returns="foreign"))
+    chat.model(*RULES)
+    async with chat:
+        await chat.say(WISH)
+        await chat.say("取消")
+        await chat.say(ALLOW)
+        (question,) = await chat.say(WISH)
+        assert question.startswith("要预约：明天（周一 11月30日） 09:00–12:00，座位 二楼安静区-A01。")
+        assert "那不是你说的" in question
+        assert await library.booked() == []
+
+
 async def test_without_the_server_it_says_so_and_all_else_goes_on(tmp_path: Path, library: Library) -> None:
     chat = Conversation(tmp_path)
     configure(chat.home, library_seats=library.entry(command="no-such-program-anywhere"))
