@@ -17,7 +17,7 @@ from qingtuan.language import Words
 from qingtuan.models.usage import Spent, spent, spent_by
 from qingtuan.turn.costs import uses_since
 
-_DAYS = Words("最近几天（默认 30）", "of so many days (30)")
+_DAYS = Words("最近几天（默认 30）", "of so many days, the newest (default: 30)")
 _JSON = Words("用 JSON", "as JSON")
 _HEAD = (
     Words("日期", "day"),

@@ -14,7 +14,7 @@ from qingtuan.language import Words
 
 _FOLLOW = Words("一直看下去，Ctrl-C 结束", "go on with what happens, until Ctrl-C")
 _SESSION = Words("只看一个会话", "of one session only")
-_LAST = Words("最近几条（默认 50）", "how many of the newest (50)")
+_LAST = Words("最近几条（默认 50）", "how many of the newest (default: 50)")
 _JSON = Words("每行一个 JSON", "JSON, one object a line")
 _POLL_SECONDS = 0.5
 _BATCH = 1000

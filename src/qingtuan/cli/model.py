@@ -28,8 +28,8 @@ _CHECK = Words(
     "问出一个模型到底会什么（约二十个短请求）", "find out what a model can really do (some twenty short requests)"
 )
 _PULL = Words("下载在本机运行的小模型", "download the small model that runs on this machine")
-_NAME = Words("模型名（默认平时用的那个）", "name of the model (the usual one)")
-_SIZE = Words("哪一个（默认按内存挑）", "which one (by memory)")
+_NAME = Words("模型名（默认平时用的那个）", "name of the model (default: the usual one)")
+_SIZE = Words("哪一个（默认按内存挑）", "which one (default: by memory)")
 _ROUTES: Mapping[Route, Words] = {
     "reason": Words("平时", "ordinary turns"),
     "flash": Words("寒暄、提取、摘要", "greetings, extraction, summaries"),

@@ -10,15 +10,18 @@ from qingtuan.errors import NotThere
 from qingtuan.language import Words
 from qingtuan.settings import Place, Setting, describe
 
-_NAME = Words("一项设置或一节，例如 llm 或 llm.model；不写就是全部", "a setting or section, such as llm or llm.model")
-_CHANGED = Words("只看改过的", "only those that are not as they were made")
+_NAME = Words(
+    "一项设置或一节，例如 llm 或 llm.model；不写就是全部",
+    "a setting or section, such as llm or llm.model (default: all)",
+)
+_CHANGED = Words("只看改过的", "only those that were changed")
 _NONE = Words("没有这个设置：{name}", "No such setting: {name}")
 _UNSET = Words("（没设）", "(unset)")
 _FILE = Words("改设置：{path}；密钥：{secrets}", "Settings are changed in {path}, keys in {secrets}")
 
 
 def arguments(parser: Parser) -> None:
-    parser.add_argument("name", nargs="?", default="", help=_NAME.say(parser.language))
+    parser.add_argument("name", nargs="?", default="", metavar="NAME", help=_NAME.say(parser.language))
     parser.add_argument("--changed", action="store_true", help=_CHANGED.say(parser.language))
 
 

@@ -12,12 +12,14 @@ from qingtuan.identity.accounts import LOCAL, is_account
 from qingtuan.language import Words
 from qingtuan.messages import Space
 
-_AS = Words("以哪个账号说话，例如 qq:10001（默认 cli:local，就是主人）", "speak as this account (cli:local, the owner)")
+_AS = Words(
+    "以哪个账号说话，例如 qq:10001（默认 cli:local，就是主人）", "speak as this account (default: cli:local, the owner)"
+)
 _SPACE = Words(
     "在哪里说：private 或 group:群号，群号没写平台就用 --as 的（默认 private）",
-    "where: private, or group:ID, of the platform of --as unless ID names one (private)",
+    "where: private, or group:ID, of the platform of --as unless ID names one (default: private)",
 )
-_SESSION = Words("会话的名字或编号（默认正在进行的那个）", "name or id of a session (the running one)")
+_SESSION = Words("会话的名字或编号（默认正在进行的那个）", "name or id of a session (default: the running one)")
 _NO_ACCOUNT = Words("{0} 不是账号，要写成 qq:10001 这样。", "{0} is no account; write it like qq:10001.")
 _NO_SPACE = Words("{0} 不是地方，要写成 private 或 group:777。", "{0} is no space; write private or group:777.")
 _GROUP = re.compile(r"[a-z][a-z0-9]*:[^\s:][^\s]*")

@@ -58,7 +58,7 @@ class Kind(StrEnum):
     TURN_STARTED = "turn.started", Words("开始处理一条消息。", "Work on a message began.")
     TURN_FINISHED = (
         "turn.finished",
-        Words("处理完一条消息；结果写在内容里。", "Work on a message ended; the outcome stands in the payload."),
+        Words("处理完一条消息；怎么结束的写在内容里。", "Work on a message ended; the outcome stands in the payload."),
     )
     TURN_FAILED = (
         "turn.failed",
@@ -133,7 +133,7 @@ class Kind(StrEnum):
 
     PAGE_INTENDED = (
         "page.intended",
-        Words("就要改页面，记下改前改后的散列。", "Pages are about to change, with their hashes before and after."),
+        Words("页面就要改了，记着改前和改后的散列。", "Pages are about to change, with their hashes before and after."),
     )
     BELIEF_WRITTEN = (
         "belief.written",
@@ -189,7 +189,7 @@ class Kind(StrEnum):
         ),
     )
 
-    SETTINGS_CHANGED = "settings.changed", Words("从里面改了一项设置。", "A setting was changed from within.")
+    SETTINGS_CHANGED = "settings.changed", Words("在程序里面改了一项设置。", "A setting was changed from within.")
     PERSON_CLAIMED = (
         "person.claimed",
         Words("一个账号用一次性的码认了主人。", "An account was bound to the owner by the one-use code."),
@@ -200,5 +200,5 @@ class Kind(StrEnum):
     )
     PERSON_FORGOTTEN = (
         "person.forgotten",
-        Words("一个人抹掉了；他的事件只剩空壳。", "A person was erased; their events became tombstones."),
+        Words("一个人的一切都抹掉了；事件只剩空壳。", "A person was erased; their events became tombstones."),
     )

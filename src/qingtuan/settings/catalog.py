@@ -104,7 +104,7 @@ def _without_none(kind: Any) -> Any:
 
 def expects(entry: Entry) -> Words:
     """What can be written for a setting, as the end of the sentence "it takes …"."""
-    words = _kind_words(entry)
+    words = takes(entry)
     example = entry.example
     if example is None and entry.kind is str and entry.default:
         example = toml_text(entry.default)
@@ -113,7 +113,8 @@ def expects(entry: Entry) -> Words:
     return Words(f"{words.zh}，例如 {example}", f"{words.en}, for example {example}")
 
 
-def _kind_words(entry: Entry) -> Words:
+def takes(entry: Entry) -> Words:
+    """The kind of value that a setting takes, in a few words."""
     kind = entry.kind
     if entry.is_section:
         return Words(f"一节，写成 [{entry.name}]", f"a section, written [{entry.name}]")

@@ -27,8 +27,14 @@ from qingtuan.settings.source import Place, Raw, Source
 
 SETTINGS_FILE = "qingtuan.toml"
 DOTENV_FILE = ".env"
-_RESERVED = frozenset({"QINGTUAN_HOME", "QINGTUAN_MODELS"})
-"""Variables that are no settings: where the data lies, and where the weights of the embedded model do."""
+RESERVED: Mapping[str, Words] = {
+    "QINGTUAN_HOME": Words("数据文件夹；默认 ~/.qingtuan。", "The data folder; ~/.qingtuan unless set."),
+    "QINGTUAN_MODELS": Words(
+        "放内置小模型的文件夹；默认是用户缓存里的 qingtuan/models，几个数据文件夹共用。",
+        "Where the small built-in model lies; unset, qingtuan/models in the user's cache, shared by all data folders.",
+    ),
+}
+"""Variables with our prefix that are no settings."""
 
 
 def load(home: Path, environ: Mapping[str, str] | None = None) -> Settings:
@@ -84,7 +90,7 @@ def _from_variables(variables: Mapping[str, str], place: Place, problems: list[W
     by_variable = {entry.variable: entry for entry in catalog().values() if not entry.is_section}
     found: dict[str, Raw] = {}
     for variable, text in variables.items():
-        if not variable.startswith("QINGTUAN_") or variable in _RESERVED:
+        if not variable.startswith("QINGTUAN_") or variable in RESERVED:
             continue
         source = Source(place, variable)
         entry = by_variable.get(variable)

@@ -30,14 +30,20 @@ class Memory(Section):
     """What is remembered, how much of it goes into a request, and when old talk is compressed."""
 
     policy_private: Annotated[
-        Policy, Words("私聊里怎么记：自动、先审、只听吩咐。", "Writing in private chats: auto, review or manual.")
+        Policy,
+        Words(
+            "私聊里怎么记：auto 明说的就记，review 先让人看过，manual 只在吩咐时记。",
+            "Remembering in private: auto keeps what is said plainly, review asks first, manual waits to be told.",
+        ),
     ] = "auto"
     policy_group: Annotated[
-        Policy, Words("群里怎么记：自动、先审、只听吩咐。", "Writing in groups: auto, review or manual.")
+        Policy, Words("群里怎么记，写法同上。", "Remembering in groups, with the same choices.")
     ] = "manual"
-    injection_chars: Annotated[Count, Words("记忆总共占多少字。", "Characters of memory in a request, at most.")] = 2000
+    injection_chars: Annotated[
+        Count, Words("请求里的记忆最多多少字。", "Characters of memory in a request, at most.")
+    ] = 2000
     recalled_chars: Annotated[
-        Count, Words("其中为这条消息找来的占多少字。", "Of these, what was recalled for the message.")
+        Count, Words("其中为这条消息找来的最多多少字。", "Of these, for what is recalled for the message, at most.")
     ] = 600
     compression: Annotated[bool, Words("旧对话压成摘要。", "Compress old talk into summaries.")] = True
     max_stored: Annotated[
@@ -45,7 +51,7 @@ class Memory(Section):
     ] = 120
     keep_recent: Annotated[Count, Words("压缩时留多少条原文。", "Messages that compression leaves as they are.")] = 40
     batch: Annotated[Positive, Words("一次压多少条。", "Messages that become one summary.")] = 80
-    min_source: Annotated[Positive, Words("少于多少条不压。", "Fewer messages than this are not compressed.")] = 40
+    min_source: Annotated[Positive, Words("不到多少条就不压。", "Fewer messages than this are not compressed.")] = 40
     max_summaries_in_context: Annotated[Positive, Words("请求里最多几段摘要。", "Summaries in a request, at most.")] = 3
     max_context_messages: Annotated[
         Positive, Words("不压缩时请求里最多几条消息。", "Messages in a request while compression is off.")
@@ -53,7 +59,9 @@ class Memory(Section):
     extract_after: Annotated[
         Positive, Words("几条消息后找一次该记的。", "Look for what to remember after so many messages.")
     ] = 8
-    quiet_seconds: Annotated[Seconds, Words("静多少秒也找一次。", "Or after so many seconds of quiet.")] = 60
+    quiet_seconds: Annotated[
+        Seconds, Words("对话静下来多少秒后也找一次。", "Look, too, after so many seconds of quiet.")
+    ] = 60
 
 
 class Persona(Section):
@@ -63,7 +71,7 @@ class Persona(Section):
     spaces: Annotated[
         dict[str, str],
         Example('{"group:qq:777" = "sprout"}'),
-        Words("各处用的角色卡。", "Persona cards of single spaces."),
+        Words("个别私聊或群用的角色卡。", "Persona cards of single chats and groups."),
     ] = Field(default_factory=dict)
 
 
@@ -103,12 +111,13 @@ class Settings(Section):
         Access, Words("谁能和它说话；空的名单就是谁都不行。", "Who may talk to it; an empty list means nobody.")
     ] = Access()
     memory: Annotated[Memory, Words("记忆和摘要。", "Memory and summaries.")] = Memory()
-    limits: Annotated[Limits, Words("别人写多少、写多快；主人不受限。", "How much and how fast others may write.")] = (
-        Limits()
-    )
-    budgets: Annotated[Budgets, Words("一天能用多少；主人不受限。", "What may be used in a day; never the owner.")] = (
-        Budgets()
-    )
+    limits: Annotated[
+        Limits,
+        Words("别人写多少、写多快；主人不受限。", "How much and how fast others may write; the owner has no limit."),
+    ] = Limits()
+    budgets: Annotated[
+        Budgets, Words("一天能用多少；主人不受限。", "What may be used in a day; the owner has no limit.")
+    ] = Budgets()
     confirmations: Annotated[Confirmations, Words("等人点头的事。", "Questions that wait for a yes.")] = Confirmations()
     persona: Annotated[Persona, Words("口吻。", "How it sounds.")] = Persona()
     tools: Annotated[Tools, Words("工具。", "Tools.")] = Tools()

@@ -24,7 +24,7 @@ class Owner(Section):
     accounts: Annotated[
         tuple[Account, ...],
         Example('["qq:10001", "tg:42"]'),
-        Words("主人的账号；cli:local 总是。", "Accounts of the owner; cli:local always is one."),
+        Words("主人的账号；cli:local 总算一个。", "Accounts of the owner; cli:local always is one."),
     ] = ()
     public_name: Annotated[
         str, Example('"阿青"'), Words("别人可以知道的主人名字。", "The owner's name as others may know it.")
@@ -51,8 +51,8 @@ class Access(Section):
         dict[str, Literal["member", "guest"]],
         Example('{"library-seats__*" = "member"}'),
         Words(
-            "主人以外谁能用哪些服务器的和有外部影响的工具。",
-            "Which role besides the owner may use which tools of servers and tools that act outside.",
+            "让成员或访客也能用的、服务器的或有外部影响的工具：工具名（可以带 *）和 member 或 guest。",
+            "Tools of servers, and tools that act outside, that others may use: names (with *) and member or guest.",
         ),
     ] = Field(default_factory=dict)
 
@@ -60,19 +60,23 @@ class Access(Section):
 class RoleLimits(Section):
     """How much and how fast people of one role may write, and what they may keep. 0 characters or seconds: no limit."""
 
-    private_chars: Annotated[Count, Words("私聊一条最多几个字，0 不限。", "Characters of one private message.")] = 0
-    group_chars: Annotated[Count, Words("群里一条最多几个字，0 不限。", "Characters of one message in a group.")] = 0
+    private_chars: Annotated[
+        Count, Words("私聊一条最多几个字，0 不限。", "Characters of one private message; 0: any.")
+    ] = 0
+    group_chars: Annotated[
+        Count, Words("群里一条最多几个字，0 不限。", "Characters of one message in a group; 0: any.")
+    ] = 0
     private_cooldown: Annotated[Seconds, Words("私聊两轮之间隔几秒。", "Seconds between turns in private.")] = 10
     group_cooldown: Annotated[Seconds, Words("群里两轮之间隔几秒。", "Seconds between turns in a group.")] = 5
-    queued: Annotated[Positive, Words("最多几条在排队。", "Messages that may wait in the queue.")] = 3
-    turns_a_day: Annotated[Count, Words("一天几轮。", "Turns a day.")] = 0
-    tokens_a_day: Annotated[Count, Words("一天多少词元。", "Tokens a day.")] = 0
+    queued: Annotated[Positive, Words("最多几条在排队。", "Messages that may wait in the queue, at most.")] = 3
+    turns_a_day: Annotated[Count, Words("一天最多几轮。", "Turns a day, at most.")] = 0
+    tokens_a_day: Annotated[Count, Words("一天最多多少词元。", "Tokens a day, at most.")] = 0
 
 
 class Limits(Section):
     """Limits by role. The owner has none."""
 
-    guest: Annotated[RoleLimits, Words("客人。", "Guests.")] = RoleLimits(
+    guest: Annotated[RoleLimits, Words("访客。", "Guests.")] = RoleLimits(
         private_chars=150, group_chars=300, turns_a_day=50, tokens_a_day=200_000
     )
     member: Annotated[RoleLimits, Words("成员。", "Members.")] = RoleLimits(
@@ -87,7 +91,7 @@ class Budgets(Section):
     """What may be used in a day. The owner is never cut off."""
 
     tokens_of_all: Annotated[
-        Count, Words("除主人外所有人合计一天多少词元。", "Tokens a day for all but the owner together.")
+        Count, Words("除主人外所有人一天合计最多多少词元。", "Tokens a day for all but the owner together, at most.")
     ] = 3_000_000
 
 
@@ -97,5 +101,7 @@ class Confirmations(Section):
     tool_minutes: Annotated[
         dict[str, Positive],
         Example('{"library-seats__reserve_seat" = 10}'),
-        Words("个别工具的问题等几分钟，平时 30。", "Minutes that questions of single tools wait; 30 as a rule."),
+        Words(
+            "个别工具的问题等几分钟；没写的等 30。", "Minutes that questions of single tools wait; the others wait 30."
+        ),
     ] = Field(default_factory=dict)

@@ -27,6 +27,9 @@ _MAKERS = (
     _Maker("DASHSCOPE_API_KEY", "https://dashscope.aliyuncs.com/compatible-mode/v1", "qwen-plus"),
 )
 
+VARIABLES = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", *(maker.key for maker in _MAKERS))
+"""All variables that are understood, in the order in which they are looked at."""
+
 
 def well_known(dotenv: Mapping[str, str], environ: Mapping[str, str], raws: Mapping[str, Raw]) -> dict[str, Raw]:
     """What other programs' variables say, if the settings name neither an address nor a key of their own.

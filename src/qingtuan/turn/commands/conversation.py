@@ -71,7 +71,7 @@ def conversation_commands(
 
     return [
         Command(("帮助", "help"), Words("能用的命令", "commands you can use"), help_, usage="[all]"),
-        Command(("我是谁", "whoami"), Words("系统认得的你", "who the system takes you for"), whoami),
+        Command(("我是谁", "whoami"), Words("它认得你是谁", "whom it takes you for"), whoami),
         Command(("新对话", "new"), Words("开始新的对话", "begin a new session"), new, steers=True, short_help=True),
         Command(
             ("清空", "clear", "重置"), Words("清空当前对话的上下文", "empty this session's context"), clear, steers=True

@@ -21,7 +21,7 @@ from qingtuan.memory.memory import Memory
 from qingtuan.memory.recall import Listener, Recall
 from qingtuan.memory.undoing import Undoing
 from qingtuan.messages import Origin
-from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
+from qingtuan.turn.commands.registry import Command, CommandReply, Form, Invocation
 
 _Sub = Callable[[Invocation, str], Awaitable[str]]
 
@@ -55,6 +55,7 @@ def memory_commands(
             Words("看和改记住的事", "see and change what is remembered"),
             memory_,
             usage=usage,
+            forms=_FORMS,
             short_help=True,
         ),
         Command(
@@ -280,6 +281,33 @@ def _entries(count: int) -> str:
     return "1 entry" if count == 1 else f"{count} entries"
 
 
+_FORMS = (
+    Form(
+        Words("列表", "list"),
+        Words("列出；群里列的是这个群的，自己的去私聊", "list what is remembered; in a group only of the group"),
+    ),
+    Form(
+        Words("添加 内容", "add TEXT"), Words("记住一句话；不写「添加」也行", "remember something; also without `add`")
+    ),
+    Form(Words("删除 编号", "del N"), Words("删一条（移到历史）", "delete an entry (it moves to history)")),
+    Form(Words("改 编号 新内容", "edit N NEW TEXT"), Words("改一条", "change an entry")),
+    Form(Words("置顶 编号", "pin N"), Words("置顶一条，每次都带上", "pin an entry: it is always at hand")),
+    Form(Words("取消置顶 编号", "unpin N"), Words("不再置顶", "unpin it")),
+    Form(
+        Words("share 编号 只有我|我在哪都能用|公开|全局", "share N private|own|public|all"),
+        Words(
+            "谁在哪里看得到；全局只有主人能设。「公开 编号」是 share 编号 公开",
+            "who may see it: only me, me wherever I am, everyone, or for all; the last is the owner's to set",
+        ),
+    ),
+    Form(
+        Words("为什么 编号", "why N"), Words("谁在什么时候说的，后来怎么改的", "who said it when, and how it changed")
+    ),
+    Form(
+        Words("清空", "clear"),
+        Words("清空自己的，先问一遍；全局的留下", "move all one's own to history, after a question; shared ones stay"),
+    ),
+)
 _SHARING: dict[str, Visibility | Literal["all"]] = {
     "private": Visibility.PRIVATE,
     "只有我": Visibility.PRIVATE,

@@ -48,6 +48,14 @@ Run = Callable[[Invocation], Awaitable[CommandReply]]
 
 
 @dataclass(frozen=True, slots=True)
+class Form:
+    """One way to write a command: what follows its name, and what it then does."""
+
+    argument: Words
+    help: Words
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """One command. `names` are without the slash, Chinese first; further ones are older spellings."""
 
@@ -60,6 +68,8 @@ class Command:
     answers_in_private: bool = False
     """Whether the answer is only for the person: then it is refused in a group with a hint where to go."""
     usage: str = ""
+    forms: tuple[Form, ...] = ()
+    """What `usage` says in short, one by one: for the reference."""
     short_help: bool = False
     """Whether it is among the few lines of `/help`."""
 

@@ -14,7 +14,7 @@ from qingtuan.language import Language, Words
 from qingtuan.mcp_client.pins import Change
 from qingtuan.mcp_client.servers import Servers
 from qingtuan.mcp_client.status import ServerStatus, State
-from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
+from qingtuan.turn.commands.registry import Command, CommandReply, Form, Invocation
 
 _MAX_CHANGES = 10
 """Changes of one server that are spelled out in one answer."""
@@ -31,6 +31,7 @@ def server_commands(servers: Servers, zone: Callable[[Reader], tzinfo]) -> list[
             owner_only=True,
             answers_in_private=True,
             usage="[approve|restart|refresh NAME]",
+            forms=_FORMS,
         )
     ]
 
@@ -154,6 +155,15 @@ def change_lines(changes: Sequence[Change], language: Language) -> Iterator[str]
         yield _MORE_CHANGES.say(language).format(count=more)
 
 
+_FORMS = (
+    Form(
+        Words("", ""),
+        Words("各服务器的状态，和等认可的改动", "the state of each server, and changes that wait for approval"),
+    ),
+    Form(Words("认可 名字", "approve NAME"), Words("认可一个服务器现在的样子", "approve a server as it is now")),
+    Form(Words("重启 名字", "restart NAME"), Words("重启一个服务器", "start a server anew")),
+    Form(Words("刷新 名字", "refresh NAME"), Words("再问一遍它有哪些工具", "ask it anew which tools it has")),
+)
 _STATES: Mapping[State, Words] = {
     "idle": Words("没有开着，用到时才开", "not running; it is started when needed"),
     "starting": Words("正在启动", "starting"),

@@ -13,7 +13,7 @@ from qingtuan.events.log import Place
 from qingtuan.identity.accounts import is_key
 from qingtuan.language import Language, Words
 from qingtuan.tools.tool import Tool
-from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
+from qingtuan.turn.commands.registry import Command, CommandReply, Form, Invocation
 from qingtuan.turn.kit import Kit
 
 
@@ -26,7 +26,8 @@ def standing_commands(kit: Kit) -> list[Command]:
             _Standing(kit).run,
             owner_only=True,
             answers_in_private=True,
-            usage="[TOOL ARG=PATTERN … any 30d | revoke N]",
+            usage="[TOOL ARGUMENT=VALUE … [any] [30d] | revoke N]",
+            forms=_FORMS,
         )
     ]
 
@@ -108,6 +109,18 @@ def _day(moment: datetime, zone: tzinfo, language: Language) -> str:
     return f"{here.year}年{here.month}月{here.day}日" if language == "zh" else f"{here:%Y-%m-%d}"
 
 
+_FORMS = (
+    Form(Words("", ""), Words("列出给过的", "list what was given")),
+    Form(
+        Words("工具 参数=值 … [其余任意] [30天]", "TOOL ARGUMENT=VALUE … [any] [30d]"),
+        Words(
+            "预先答应：参数都符合时不问。值里 * 是任意一串字；「其余任意」是没写的参数都行；默认 30 天，最多 365 天",
+            "a yes ahead, for calls whose arguments fit. In a value * is any text; `any` allows whatever is not named; "
+            "30 days unless given, 365 at most",
+        ),
+    ),
+    Form(Words("撤销 编号", "revoke NUMBER"), Words("收回一条", "take one back")),
+)
 _BY_HAND = Words("这个要你本人来，程序不行。", "You must do this yourself; a program cannot.")
 _EDITED = Words("改过的消息不算，请重新发一条。", "An edited message does not count; please send it afresh.")
 _GIVEN = Words(
