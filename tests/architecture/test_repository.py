@@ -55,9 +55,10 @@ def test_no_file_names_a_package_registry() -> None:
 
 
 def anchors(text: str) -> set[str]:
-    """The anchors of a page's headings, as code hosts make them."""
-    plain = (re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text))
-    return set(plain)
+    """The anchors of a page's headings, as code hosts make them: further ones of the same words are numbered."""
+    plain = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)]
+    before = (plain[:place].count(anchor) for place, anchor in enumerate(plain))
+    return {f"{anchor}-{count}" if count else anchor for anchor, count in zip(plain, before, strict=True)}
 
 
 def dead_links(path: Path, text: str) -> Iterator[str]:

@@ -45,7 +45,11 @@ def offences(path: Path) -> Iterator[str]:
 
 
 def test_modules_and_functions_are_small() -> None:
-    assert [offence for path in python_files("src", "servers", "bench", "peers", "scripts", "tests") for offence in offences(path)] == []
+    assert [
+        offence
+        for path in python_files("src", "servers", "bench", "peers", "scripts", "tests")
+        for offence in offences(path)
+    ] == []
 
 
 def test_the_counting() -> None:
