@@ -38,6 +38,7 @@ from tests.fakes.model_server import Asked, Reply, Rule, call, on_result, on_use
 
 CHAT = Space("private", OWNER)
 DONE, UNSURE, NOT_DONE = "办好了。", "不知道办成没有。", "看过了，没有办成。"
+LISTED, LISTED_NONE = "约了一个。", "没有预约。"
 LIBRARY, SERVER = "KILLED_LIBRARY", "KILLED_SERVER"
 """Variables with the addresses of the library and of its seats server."""
 SEAT = "二楼安静区-A01"
@@ -101,7 +102,7 @@ SCENES = {
     "act": Scene(("帮我约座位", "确认")),
     "command": Scene(("/memory add 不吃葱", "/undo")),
     "summary": Scene(("第四句", "第五句"), before=("第一句", "第二句", "第三句")),
-    "seat": Scene(("帮我约图书馆明天上午的座位", "确认"), before=("你好",), library=True),
+    "seat": Scene(("帮我约图书馆明天上午的座位", "确认", "看看约了哪个"), before=("你好",), library=True),
 }
 
 
@@ -110,10 +111,11 @@ def rules() -> tuple[Rule, ...]:
         return call("remember", content=f"坐{value}", subject="我", predicate="座位", value=value)
 
     return (
+        on_user("看看", call("library__list_reservations")),
         on_user("图书馆", call("capability_search", query="预约图书馆座位")),
         on_result("可以直接调用", call("library__find_seats", **WHEN)),
         on_result('"seats"', call("library__reserve_seat", seat_id=SEAT, **WHEN)),
-        on_result('{"reservations"', lambda asked: Reply(DONE if SEAT in asked.text_of("tool") else NOT_DONE)),
+        on_result('{"reservations"', read_out),
         on_result("未知", lambda asked: looked_up(asked)),
         on_result("不知道做成没有", lambda asked: looked_up(asked)),
         on_user("香菜", call("remember", content="不吃香菜")),
@@ -123,6 +125,14 @@ def rules() -> tuple[Rule, ...]:
         on_result("", DONE),
         without_tools("聊过几句。"),
     )
+
+
+def read_out(asked: Asked) -> Reply:
+    """What the list of reservations says: when asked for it, or after an outcome that nobody knows."""
+    booked = SEAT in asked.text_of("tool")
+    if "看看" in asked.text_of("user"):
+        return Reply(LISTED if booked else LISTED_NONE)
+    return Reply(DONE if booked else NOT_DONE)
 
 
 def looked_up(asked: Asked) -> Reply:

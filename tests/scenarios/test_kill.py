@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.killed_instance import DONE, LIBRARY, NOT_DONE, SERVER, UNSURE
+from tests.fakes.killed_instance import DONE, LIBRARY, LISTED, LISTED_NONE, NOT_DONE, SERVER, UNSURE
 from tests.fakes.library import library_processes
 
 REPOSITORY = Path(__file__).parents[2]
@@ -124,6 +124,8 @@ def seat(found: Found) -> dict[str, bool]:
         "it was asked about once": len(questions) == 1,
         "its outcome is told once": len(outcomes) == 1,
         "what is said is true": (outcomes == [DONE]) == (found["seats"] == 1),
+        "what is asked later is answered once": found["answers"].get("m2") in ([LISTED], [LISTED_NONE]),
+        "and truly": (found["answers"].get("m2") == [LISTED]) == (found["seats"] == 1),
     }
 
 
