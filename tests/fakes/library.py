@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 
 from qingtuan.home import Home
 from qingtuan_library_seats.demo_site.running import Options, running
@@ -65,7 +65,7 @@ class Library:
 
     async def _ask(self, method: str, path: str, body: object = None) -> Any:
         headers = {"Authorization": f"Bearer {_TOKEN}"}
-        async with httpx.AsyncClient(base_url=self.address, headers=headers, verify=False) as client:
+        async with httpx2.AsyncClient(base_url=self.address, headers=headers, verify=False) as client:
             answer = await client.request(method, path, json=body)
             assert answer.is_success, answer.text
             return answer.json()

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from tests.fakes.model_server import (
@@ -30,12 +30,12 @@ def request(*messages: tuple[str, str], stream: bool = True, tools: bool = True)
     return {"model": "m", "messages": said, "stream": stream, **({"tools": TOOLS} if tools else {})}
 
 
-async def ask(server: ModelServer, body: dict[str, Any]) -> httpx.Response:
-    async with httpx.AsyncClient(trust_env=False) as client:
+async def ask(server: ModelServer, body: dict[str, Any]) -> httpx2.Response:
+    async with httpx2.AsyncClient(trust_env=False) as client:
         return await client.post(f"{server.base_url}/chat/completions", json=body)
 
 
-def joined(response: httpx.Response) -> tuple[str, str, list[str]]:
+def joined(response: httpx2.Response) -> tuple[str, str, list[str]]:
     """Text, arguments of all calls, and finish reasons of a stream."""
     lines = [line.removeprefix("data: ") for line in response.text.split("\n\n") if line]
     assert lines[-1] == "[DONE]"
@@ -95,7 +95,7 @@ async def test_errors_raw_bodies_and_broken_connections() -> None:
         assert (limited.status_code, limited.headers["retry-after"]) == (429, "2")
         assert limited.json()["error"]["message"] == "slow down"
         assert (await ask(server, request(("user", "x")))).text == "<html>"
-        with pytest.raises(httpx.RemoteProtocolError):
+        with pytest.raises(httpx2.RemoteProtocolError):
             await ask(server, request(("user", "x")))
 
 
@@ -114,7 +114,7 @@ def test_as_a_process_with_a_script_file(tmp_path: Path) -> None:
         {"result": "", "text": "记住了。"},
         {"tools": False, "text": "[]"},
     ]
-    with model_process(tmp_path, rules) as base_url, httpx.Client(trust_env=False) as client:
+    with model_process(tmp_path, rules) as base_url, httpx2.Client(trust_env=False) as client:
         assert client.get(f"{base_url}/models").json()["data"][0]["id"] == "scripted"
         assert client.get(f"{base_url}/else").status_code == 404
         answers = [

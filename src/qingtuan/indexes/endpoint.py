@@ -58,13 +58,13 @@ class EndpointEmbedder:
             self._client = None
 
     def _request(self, texts: list[str]) -> list[list[float]]:
-        import httpx
+        import httpx2
 
         if self._client is None:
-            self._client = httpx.Client(headers=self._headers, timeout=self._timeout)
+            self._client = httpx2.Client(headers=self._headers, timeout=self._timeout)
         try:
             response = self._client.post(self._url, json={"model": self._model, "input": texts})
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise self._unreachable(type(error).__name__) from error
         if response.status_code in (401, 403):
             raise ModelRefused(

@@ -46,20 +46,20 @@ class Address:
         return self._url.split("/")[2]
 
     def fetch(self, weights: Weights, target: Target) -> None:
-        import httpx
+        import httpx2
 
         if target.done >= weights.size:
             return
-        timeout = httpx.Timeout(_READ_SECONDS, connect=_CONNECT_SECONDS)
+        timeout = httpx2.Timeout(_READ_SECONDS, connect=_CONNECT_SECONDS)
         headers = {"Range": f"bytes={target.done}-", "Accept-Encoding": "identity"}
         try:
             with (
-                httpx.Client(timeout=timeout, follow_redirects=True) as client,
+                httpx2.Client(timeout=timeout, follow_redirects=True) as client,
                 client.stream("GET", self._url, headers=headers) as response,
             ):
-                if response.status_code == httpx.codes.OK:
+                if response.status_code == httpx2.codes.OK:
                     target.cut(0)
-                elif response.status_code != httpx.codes.PARTIAL_CONTENT:
+                elif response.status_code != httpx2.codes.PARTIAL_CONTENT:
                     raise SourceFailed(f"HTTP {response.status_code}")
                 if (
                     int(response.headers.get("Content-Length", weights.size - target.done))
@@ -68,7 +68,7 @@ class Address:
                     raise SourceFailed("a file of another size")
                 for block in response.iter_raw():
                     target.write(block)
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             raise SourceFailed(str(error) or type(error).__name__) from error
         if target.done < weights.size:
             raise SourceFailed("broke off")
