@@ -151,6 +151,26 @@ class TestReading:
         assert log.of_kind(Kind.TURN_STARTED, after=first.seq, limit=1) == [fourth]
         assert log.caused_by(first.id) == [second, third]
 
+    def test_an_event_that_was_read_before_is_read_as_the_tombstone_that_it_became(self, log: Log) -> None:
+        said = log.append(Kind.MESSAGE_RECEIVED, PLACE, {"text": "我的秘密"})
+        assert log.of_session("s_1") == log.of_turn("turn_1") == [said]
+        forgotten = log.append(Kind.PERSON_FORGOTTEN, Place(person="owner"))
+        log.database.execute("UPDATE events SET payload = '{\"forgotten\":true}' WHERE id = ?", (said.id,))
+        assert [event.payload for event in log.of_session("s_1")] == [{"forgotten": True}]
+        assert [event.payload for event in log.of_turn("turn_1")] == [{"forgotten": True}]
+        assert log.of_kind(Kind.PERSON_FORGOTTEN) == [forgotten]
+
+    def test_what_was_read_before_it_was_rolled_back_is_never_read_again(self, log: Log) -> None:
+        first = log.append(Kind.TURN_STARTED, PLACE)
+        with pytest.raises(ZeroDivisionError), log.transaction():
+            gone = log.append(Kind.TURN_FINISHED, PLACE, {"outcome": "replied"})
+            assert log.of_session("s_1") == log.of_turn("turn_1") == [first, gone]
+            raise ZeroDivisionError
+        assert log.of_session("s_1") == [first]
+        second = log.append(Kind.TURN_FINISHED, PLACE, {"outcome": "replied"})
+        assert second.seq == gone.seq
+        assert log.of_session("s_1") == log.of_turn("turn_1") == [first, second]
+
     def test_a_replay_gives_every_event_in_order_also_beyond_one_page(self, log: Log) -> None:
         with log.transaction():
             written = [log.append(Kind.TURN_STARTED, PLACE, {"n": number}) for number in range(2_345)]

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 from qingtuan.clock import Clock
@@ -50,6 +49,11 @@ class Event:
         return "forgotten" in self.payload
 
 
+_TOMBSTONE = '{"forgotten":true}'
+"""The payload of one."""
+_MOST_PARSED = 8192
+"""Events that are kept in mind."""
+
 Projection = Callable[[Database, Event], None]
 """Brings one table up to date with one event. Runs inside the event's transaction; must be a function of
 the table and the event alone, so that replaying all events gives the same table."""
@@ -69,6 +73,9 @@ class Log:
         self._untold: deque[Event] = deque()
         """Events that stand and of which the listeners have not heard."""
         self._telling = False
+        self._parsed: dict[tuple[str, bool], Event] = {}
+        """Events that were read before, by id and whether it is a tombstone. An id is never given twice, and nothing
+        else of an event ever changes: of these two all the rest follows."""
 
     @contextmanager
     def transaction(self, *, durable: bool = False) -> Iterator[None]:
@@ -164,8 +171,7 @@ class Log:
 
     def get(self, event_id: str) -> Event | None:
         """The event of this id."""
-        row = self.database.row("SELECT * FROM events WHERE id = ?", (event_id,))
-        return event_from_row(row) if row else None
+        return next(iter(self._read("id = ?", [event_id])), None)
 
     def of_turn(self, turn: str) -> list[Event]:
         """All events of a turn, in order."""
@@ -173,8 +179,17 @@ class Log:
 
     def of_session(self, session: str, *, after: int = 0, kinds: Iterable[Kind] | None = None) -> list[Event]:
         """Events of a session with `seq` greater than `after`, in order; only of `kinds` if given."""
+        # They are read again in every turn of the session, nearly all of them as before: whole rows only of new ones.
         clause, values = _kind_clause(kinds)
-        return self._read(f"session = ? AND seq > ?{clause} ORDER BY seq", [session, after, *values])
+        rows = self.database.rows(
+            f"SELECT seq, id, payload = ? FROM events WHERE session = ? AND seq > ?{clause} ORDER BY seq",  # noqa: S608
+            [_TOMBSTONE, session, after, *values],
+        )
+        known = [(seq, self._parsed.get((name, gone))) for seq, name, gone in rows]
+        lacking = [seq for seq, event in known if event is None]
+        fresh = self._read("seq IN (SELECT value FROM json_each(?))", [json.dumps(lacking)]) if lacking else []
+        new = {event.seq: event for event in fresh}
+        return [event or new[seq] for seq, event in known]
 
     def of_kind(self, *kinds: Kind, after: int = 0, limit: int = 1000) -> list[Event]:
         """The first `limit` events of these kinds after `after`, in order."""
@@ -191,7 +206,15 @@ class Log:
 
     def _read(self, condition: str, values: Sequence[Any]) -> list[Event]:
         rows = self.database.rows(f"SELECT * FROM events WHERE {condition}", values)  # noqa: S608 (placeholders)
-        return [event_from_row(row) for row in rows]
+        return [self._event(row) for row in rows]
+
+    def _event(self, row: Row) -> Event:
+        content = row["id"], row["payload"] == _TOMBSTONE
+        if (event := self._parsed.get(content)) is None:
+            if len(self._parsed) >= _MOST_PARSED:
+                self._parsed.clear()
+            event = self._parsed[content] = event_from_row(row)
+        return event
 
     def replay(self) -> Iterator[Event]:
         """Every event from the first, for rebuilding projections and indexes."""
@@ -202,24 +225,8 @@ class Log:
 
 
 def event_from_row(row: Row) -> Event:
-    """The event that a row of `events` holds."""
-    return _event(
-        (row["seq"], row["time"], row["id"], row["kind"], row["origin"], row["cause"]),
-        (row["session"], row["space"], row["turn"], row["person"]),
-        row["payload"],
-    )
-
-
-# A session's events are read again in every turn of it, and parsing them is the dearest part of that. The key is all
-# that the row holds, so that a tombstone never meets the event that it replaced.
-@lru_cache(maxsize=8192)
-def _event(
-    facts: tuple[int, int, str, str, str, str | None],
-    place: tuple[str | None, str | None, str | None, str | None],
-    payload: str,
-) -> Event:
-    seq, time, name, kind, origin, cause = facts
-    session, space, turn, person = place
+    """The event that a row of `events` holds, with all columns of the table in their order."""
+    seq, name, time, kind, session, space, turn, person, origin, cause, payload = row
     return Event(
         id=name,
         time=datetime.fromtimestamp(time / 1000, UTC),
@@ -232,10 +239,13 @@ def _event(
     )
 
 
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def _as_json(payload: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """A payload with its JSON text. Halves of characters, which chat apps and models do send and no database takes,
     are replaced in both."""
-    body = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+    body = _compact(payload)
     try:
         body.encode()
     except UnicodeEncodeError:

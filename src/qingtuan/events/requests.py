@@ -29,6 +29,8 @@ class _Latest:
     depth: int
     messages: tuple[bytes, ...]
     hashes: tuple[str, ...]
+    beside: Mapping[bytes, str]
+    """Tools and parameters with their hashes."""
 
 
 class Requests:
@@ -57,20 +59,28 @@ class Requests:
         with self._log.transaction():
             # What stood in the request before is stored already; hashing it again would cost more than all the rest.
             added = self._log.keep_parts(wire.messages[kept:])
-            tools, params = (self._log.keep_parts([body])[0] if body else None for body in (wire.tools, wire.params))
+            beside = self._beside(wire, latest)
             continues = latest is not None and kept > 0 and latest.depth < _DEPTH
             hashes = (*(latest.hashes[:kept] if latest else ()), *added)
             depth = latest.depth + 1 if latest and continues else 0
             references: dict[str, Any] = {"messages": added if continues else list(hashes), "depth": depth}
             if latest and continues:
                 references |= {"base": latest.event, "kept": kept}
-            payload = {**facts, "tools": tools, "params": params, **references}
+            tools = beside[wire.tools] if wire.tools else None
+            payload = {**facts, "tools": tools, "params": beside[wire.params], **references}
             event = self._log.append(Kind.MODEL_REQUESTED, place, payload, cause=cause)
         if not aside:
-            self._latest[session] = _Latest(event.id, depth, wire.messages, hashes)
+            self._latest[session] = _Latest(event.id, depth, wire.messages, hashes, beside)
             if len(self._latest) > _SESSIONS:
                 self._latest.popitem(last=False)
         return event
+
+    def _beside(self, wire: WireRequest, latest: _Latest | None) -> Mapping[bytes, str]:
+        """Tools and parameters, kept, with their hashes. Mostly they are those of the request before."""
+        bodies = [body for body in (wire.tools, wire.params) if body]
+        if latest and all(body in latest.beside for body in bodies):
+            return latest.beside
+        return dict(zip(bodies, self._log.keep_parts(bodies), strict=True))
 
     def _usable(self, session: str) -> _Latest | None:
         latest = self._latest.pop(session, None)

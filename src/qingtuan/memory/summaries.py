@@ -128,7 +128,8 @@ class Summaries:
         return [*self._carried_over(events), *events]
 
     def _behind(self, session: Session) -> int:
-        return max(self._cleared(session), self.covered(session))
+        cleared = self._cleared(session)
+        return max((summary.last for summary in self._in_force(session, cleared)), default=cleared)
 
     def _cleared(self, session: Session) -> int:
         """Read afresh: the caller's value may be older than the last `/clear`."""
@@ -355,24 +356,20 @@ class Summaries:
 
     def _messages(self, session: Session) -> int:
         """How many messages the raw window holds."""
-        after = self._behind(session)
-        row = self._log.database.row(
-            "SELECT TOTAL(CASE kind WHEN ? THEN json_array_length(payload, '$.messages') ELSE"
-            " json_extract(payload, '$.kind') = 'reply' AND turn IN (SELECT turn FROM events WHERE session = ? AND"
-            " seq > ? AND kind = ?) END) AS messages FROM events WHERE session = ? AND seq > ? AND kind IN (?, ?)",
-            (
-                *(Kind.TURN_STARTED, session.id, after, Kind.TURN_STARTED),
-                *(session.id, after, Kind.TURN_STARTED, Kind.MESSAGE_SENT),
-            ),
-        )
-        return int(row["messages"]) if row else 0
+        kinds = (Kind.TURN_STARTED, Kind.MESSAGE_SENT)
+        events = self._log.of_session(session.id, after=self._behind(session), kinds=kinds)
+        begun = {event.place.turn: len(event.payload.get("messages", ())) for event in events if event.kind is kinds[0]}
+        replies = (event for event in events if event.payload.get("kind") == "reply" and event.place.turn in begun)
+        return sum(begun.values()) + sum(1 for _ in replies)
 
-    def _in_force(self, session: Session) -> list[Summary]:
-        """The summaries that count for a session, oldest first."""
+    def _in_force(self, session: Session, cleared: int | None = None) -> list[Summary]:
+        """The summaries that count for a session, oldest first. `cleared` is what `_cleared` gives, if it was read a
+        moment ago."""
+        cleared = self._cleared(session) if cleared is None else cleared
         rows = self._log.database.rows(
             "SELECT * FROM session_summaries WHERE session_key = ? AND last_seq > ?"
             " AND absorbed_by IS NULL AND deleted IS NULL ORDER BY last_seq",
-            (session.id, self._cleared(session)),
+            (session.id, cleared),
         )
         return [from_row(row) for row in rows]
 

@@ -46,9 +46,10 @@ class Loop:
             Stopped: a tool says that the person stopped it.
             StorageFailed: nothing can be written down any more.
         """
-        started = await self._start()
         calls = Calls(self.kit, self.turn)
-        calls.settle(progressed(self._events()))
+        state = progressed(self._events())
+        calls.settle(state)
+        started = state.begun or await self._start()
         try:
             return await self._rounds(frame(self.kit, self.turn, started), calls)
         except ModelUnreachable as error:
@@ -57,9 +58,7 @@ class Loop:
             return self._refused(error)
 
     async def _start(self) -> Event:
-        """The event that began the turn, written now if this is not a turn taken up again."""
-        if (begun := progressed(self._events()).begun) is not None:
-            return begun
+        """Begin the turn: with what the memory knows about it, and the event that says so."""
         log, failure = self.kit.record.log, ""
         tools = await self._tools_for_small_model()
         self.kit.book.expire()  # what ran out must not stand in the request as if it still waited
@@ -117,14 +116,14 @@ class Loop:
         if state.replied:
             return "replied"
         if state.answered is not None and state.reply is not None:
-            return self._reply(state.reply, state.answered)
+            return self._reply(state.reply, state.answered, events)
         language = self.kit.language(self.turn)
         finished = [event.payload for event in events if event.kind is Kind.TOOL_FINISHED]
         if (name := stuck(finished)) is not None:
             return self._say(STUCK.say(language).format(name=name), "failed")
         if state.answered is not None and state.rounds >= MAX_ROUNDS:
             if state.beside:
-                return self._reply(state.beside, state.answered)
+                return self._reply(state.beside, state.answered, events)
             return self._say(_TOO_MANY.say(language).format(rounds=MAX_ROUNDS), "failed")
         return None
 
@@ -163,11 +162,10 @@ class Loop:
 
     # Saying
 
-    def _reply(self, text: str, answered: Event) -> Outcome:
+    def _reply(self, text: str, answered: Event, events: Sequence[Event]) -> Outcome:
         if answered.payload["finish"] == "length":
             text = f"{text}\n\n{CUT_OFF.say(self.kit.language(self.turn))}"
-        brought = attachments_of(self._events())
-        self._put(Draft(self.turn.channel, text, origin=answered.origin, attachments=brought))
+        self._put(Draft(self.turn.channel, text, origin=answered.origin, attachments=attachments_of(events)))
         return "replied"
 
     def _say(self, text: str, outcome: Outcome) -> Outcome:
