@@ -191,6 +191,13 @@ def test_a_schema_turns_thinking_off_unless_told_otherwise() -> None:
     assert body_of(Params("m", schema=CLOSED, thinking=True), profile)["enable_thinking"] is True
 
 
+def test_tools_that_differ_in_their_schema_alone_are_sent_as_each_is() -> None:
+    specs = tuple(ToolSpec("find", "找", {"type": "object", "properties": {name: {}}}) for name in "ab")
+    for tools in (specs, specs[:1], specs[1:], specs):
+        sent = json.loads(encode(Request((), tools, Params("m")), GENERIC).tools or b"[]")
+        assert [tool["function"]["parameters"] for tool in sent] == [spec.parameters for spec in tools]
+
+
 def test_no_tools_for_a_model_without() -> None:
     tool = ToolSpec("t", "", {})
     assert encode(Request((), (tool,), Params("m")), replace(GENERIC, tools=False)).tools is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
+from functools import lru_cache
 
 from qingtuan.language import Language, Words
 
@@ -19,6 +20,7 @@ _NEAR = (Words("今天", "today"), Words("明天", "tomorrow"), Words("后天", 
 _NEXT = Words("下", "next ")
 
 
+@lru_cache(maxsize=16)
 def table(today: date, language: Language) -> str:
     """Today and the six days after it: each with the word that a person would use and its date, the year only where it
     is not today's."""

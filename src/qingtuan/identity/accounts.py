@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from qingtuan.identity.scopes import encode_name
 from qingtuan.language import Language
@@ -45,6 +46,7 @@ def derived_person(account: str) -> Person:
     return Person(encode_name(account), (account,))
 
 
+@lru_cache(maxsize=1024)
 def is_account(text: str) -> bool:
     """Whether `text` is an account as contracts.md writes it (`qq:10001`), in its one spelling."""
     if not _ACCOUNT.fullmatch(text) or not text.isprintable():

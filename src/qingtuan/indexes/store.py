@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -330,7 +331,7 @@ class ScopeFile:
 
     def _entry(self, row: tuple[Any, ...]) -> Entry:
         _, id_, name, label, text, time, keys = row
-        return Entry(id_, name, self.scope, label, text, time, tuple(json.loads(keys)))
+        return Entry(id_, name, self.scope, label, text, time, _keys(keys))
 
     def _value(self, sql: str, *parameters: object) -> Any:
         row = self._connection.execute(sql, parameters).fetchone()
@@ -447,6 +448,12 @@ def _joined(text: str) -> str:
 
 def _text_hash(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big", signed=True)
+
+
+# Many entries have the same ones, and the same entries are read in every search.
+@lru_cache(maxsize=4096)
+def _keys(stored: str) -> tuple[str, ...]:
+    return tuple(json.loads(stored))
 
 
 def _first(_: sqlite3.Cursor, row: tuple[int, ...]) -> int:

@@ -53,6 +53,10 @@ class ToolSpec:
     parameters: Mapping[str, Any]
     """JSON Schema of an object."""
 
+    def __hash__(self) -> int:
+        # Without the schema, which has no hash: two specs of one name and description are told apart by being compared.
+        return hash((self.name, self.description))
+
 
 @dataclass(frozen=True, slots=True)
 class Params:

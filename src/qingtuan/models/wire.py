@@ -89,15 +89,14 @@ def _parts(message: ChatMessage, profile: Profile) -> list[dict[str, object]]:
 
 
 def _tools(tools: tuple[ToolSpec, ...]) -> bytes:
-    return _bytes(
-        [
-            {
-                "type": "function",
-                "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
-            }
-            for tool in tools
-        ]
-    )
+    return b"[" + b",".join(map(_tool, tools)) + b"]"
+
+
+# The tools of a request are those of the one before, nearly always.
+@lru_cache(maxsize=1024)
+def _tool(tool: ToolSpec) -> bytes:
+    described = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return _bytes({"type": "function", "function": described})
 
 
 def _params(params: Params, profile: Profile) -> dict[str, object]:

@@ -45,7 +45,7 @@ def names(folder: Path) -> list[str]:
 
 def find(folder: Path, name: str, language: Language) -> Card:
     """The first card of this name; the default card if there is none, or it cannot be read."""
-    if name in names(folder):
+    if Path(name).name == name:
         for sub in _FOLDERS:
             path = folder / sub / f"{name}.md"
             if _is_card(path) and (data := read_regular(path, limit=_LIMIT)) is not None:

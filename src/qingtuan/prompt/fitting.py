@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 from qingtuan.language import Language, Words
+from qingtuan.models.chat import ToolSpec
 from qingtuan.models.usage import estimate_tokens
 from qingtuan.prompt.draft import Draft
 from qingtuan.prompt.history import Said
@@ -29,8 +31,12 @@ def fitted(draft: Draft, context: int, language: Language) -> Draft:
 
 def _fixed(draft: Draft) -> int:
     layers = (layer.text for layer in (*draft.head, *draft.tail))
-    tools = (f"{tool.name}{tool.description}{json.dumps(dict(tool.parameters))}" for tool in draft.tools)
-    return sum(map(estimate_tokens, (*layers, *tools)))
+    return sum(map(estimate_tokens, layers)) + sum(map(_tokens_of_tool, draft.tools))
+
+
+@lru_cache(maxsize=1024)
+def _tokens_of_tool(tool: ToolSpec) -> int:
+    return estimate_tokens(f"{tool.name}{tool.description}{json.dumps(dict(tool.parameters))}")
 
 
 def _tokens(items: Iterable[Said]) -> int:
