@@ -5,6 +5,7 @@ The model's process is not counted; all that the instance does is, `git` include
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import os
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from qingtuan.app import App
+from qingtuan.app.collecting import set_aside
 from qingtuan.channels.cli.link import LocalLink, Saying, Speaker
 from qingtuan.channels.outcome import Done
 from qingtuan.events.kinds import Kind
@@ -139,6 +141,10 @@ class Instance:
             await memory.remember(wish, self.by(place, line))
         await memory.commit("turn_wiki")
 
+    async def embed(self) -> None:
+        """Embed what is to be remembered, once for all: else the first searches would, and be no plain ones."""
+        await asyncio.to_thread(self.app.remembering.beliefs.catch_up)
+
     def place(self, turn: str | None = None) -> Place:
         """Where the owner's turns belong."""
         session = self.app.kit.record.sessions.running(Speaker().space, "owner")
@@ -160,6 +166,7 @@ async def instance(home: Path, model: Model, **environ: str) -> AsyncIterator[In
     folder.prepare()
     more = {f"QINGTUAN_{name}": value for name, value in environ.items()}
     app = await App.open(folder, load(folder.path, {**model.environ, **more}), watch=False)
+    set_aside()  # as `serve` does
     link = LocalLink(app)
     try:
         yield Instance(app, link)

@@ -87,9 +87,10 @@ def _requests(known: Sequence[str]) -> tuple[list[Asked], list[float]]:
 
 
 async def _session(folder: Path, model: Model, turns: int, known: Sequence[str]) -> list[float]:
-    """The CPU milliseconds of each turn; the first one loads the embedding model."""
+    """The CPU milliseconds of each turn; in the first one all that is loaded when it is needed is loaded."""
     async with instance(folder / "home", model) as one:
         await one.remember(known)
+        await one.embed()
         return [await one.turn(sentence(number)) for number in range(turns)]
 
 
@@ -115,6 +116,7 @@ def _waiting() -> list[Row]:
 async def _waits(folder: Path, model: Model) -> list[float]:
     async with instance(folder / "home", model) as one:
         await one.remember(beliefs(_MANY))
+        await one.embed()
         return [await _wait(one, sentence(number)) for number in range(_SHORT + 1)][1:]
 
 
@@ -146,7 +148,7 @@ def _long(turn: int) -> list[Row]:
 
 
 def _course(costs: Sequence[float], sizes: Sequence[int]) -> str:
-    """Both over the whole session; the first turn, which loads the embedding model, is left out."""
+    """Both over the whole session; the first turn, in which much is loaded, is left out."""
     cpu = Panel("CPU per turn, ms", costs[1:], _BREATH)
     return chart([cpu, Panel("bytes of the request, kB", [size / 1000 for size in sizes[1:]], _BREATH)])
 

@@ -61,6 +61,7 @@ async def entered(
 async def _opened(shell: Shell, command: str, *, serve: bool) -> AsyncIterator[Door]:
     # A command that speaks through another process does without all of this.
     from qingtuan.app import App
+    from qingtuan.app.collecting import set_aside
     from qingtuan.channels.cli.link import LocalLink
     from qingtuan.channels.cli.server import Server
     from qingtuan.cli.jobs import jobs_of
@@ -72,6 +73,7 @@ async def _opened(shell: Shell, command: str, *, serve: bool) -> AsyncIterator[D
         try:
             if serve:
                 await server.start()
+                set_aside()
             yield Door(link, app)
         finally:
             await server.close()
