@@ -57,6 +57,12 @@ class Query:
     For running talk, where the answer stands next to the question: 0.3 lifts recall@5 on LoCoMo by 0.03 to
     0.04 with every model. For lists of unrelated lines: 0.
     """
+    crowding: float = 0.0
+    """Share, 0 to 1, of its nearness to what is most like it that an entry loses.
+
+    For many short entries of one mould ("List issues.", "List forks."): they lie close to each other and a little
+    too close to every query, and hide the one entry that is meant. For what people write: 0.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,16 @@ from qingtuan.indexes.lexical import Lexical
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from qingtuan.indexes.base import Vectors
+
     Floats = npt.NDArray[np.float64]
     Places = npt.NDArray[np.int64]
 
 _KEY = 1.0
 """What a rare key in the query adds: as much as being the nearest in meaning."""
+
+_ALIKE = 4
+"""How many of the entries most like an entry tell how crowded its place is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,31 @@ def fuse(signals: Signals, weights: Weights, cjk_share: float) -> Floats:
     words = spread(np.append(signals.lexical.scores, 0.0))[:-1]
     total: Floats = meaning + word_weight(weights, cjk_share, covered) * words + _KEY * signals.keys
     return total
+
+
+def nearest(cosines: Floats, most: int) -> Places:
+    """The places of the `most` greatest cosines, ascending; none that are NaN."""
+    known = np.flatnonzero(~np.isnan(cosines))
+    if len(known) > most:
+        known = np.sort(known[np.argpartition(-cosines[known], most - 1)[:most]])
+    return known
+
+
+def uncrowded(cosines: Floats, places: Places, rows: Vectors, share: float) -> Floats:
+    """`cosines`, those at `places` less `share` of how near their `rows` are to the rows most like them.
+
+    `places` are the nearest to the query: what is like them is among them. All others count as far as the farthest.
+    """
+    if len(places) < 2:
+        return cosines
+    likeness = rows @ rows.T
+    np.fill_diagonal(likeness, -1.0)
+    alike = min(_ALIKE, len(places) - 1)
+    loss = share * np.partition(likeness, -alike, axis=1)[:, -alike:].mean(axis=1).astype(np.float64)
+    left = cosines[places] - loss
+    result: Floats = np.where(np.isnan(cosines), np.nan, left.min())
+    result[places] = left
+    return result
 
 
 def spread(values: Floats) -> Floats:

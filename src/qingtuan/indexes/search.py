@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _KEY_SHARE = 0.5
 """How much of a key must stand in a query."""
+_CANDIDATES = 500
+"""Entries that are compared with each other where crowding counts: 6 ms; of 1,000 it would be four times as much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,8 @@ def search(open_scope: OpenScope, query: Query, meaning: Meaning | None, weights
         return []
     times = np.concatenate([part.view.times[part.rows] for part in parts])
     signals = _signals(parts, meaning, folded)
-    scores = fusion.fuse(signals, weights, terms.cjk_share(wanted))
+    ranked = replace(signals, cosines=_uncrowded(parts, signals.cosines, query.crowding)) if query.crowding else signals
+    scores = fusion.fuse(ranked, weights, terms.cjk_share(wanted))
     if query.neighbours:
         scores = fusion.with_neighbours(scores, _documents(parts), times, query.neighbours)
     ties = np.concatenate([part.view.hashes[part.rows] for part in parts])
@@ -103,6 +106,13 @@ def _signals(parts: Sequence[_Part], meaning: Meaning | None, folded: str) -> fu
     else:
         cosines = np.concatenate([vectors.cosines(part.view.rows, meaning.vector)[part.rows] for part in parts])
     return fusion.Signals(lexical.score(postings, lengths), cosines, _keys(parts, folded, len(lengths)))
+
+
+def _uncrowded(parts: Sequence[_Part], cosines: npt.NDArray[np.float64], share: float) -> npt.NDArray[np.float64]:
+    places = fusion.nearest(cosines, _CANDIDATES)
+    inside = [places[(places >= part.start) & (places < part.start + part.rows.size)] - part.start for part in parts]
+    rows = np.concatenate([part.view.rows[part.rows[at]] for part, at in zip(parts, inside, strict=True)])
+    return fusion.uncrowded(cosines, places, rows, share)
 
 
 def _visible(view: View, query: Query, labels: frozenset[str] | None) -> npt.NDArray[np.bool_]:
