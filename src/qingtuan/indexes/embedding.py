@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from qingtuan.clock import Clock
 from qingtuan.errors import ForOwner, SettingsWrong
 from qingtuan.indexes.base import Embedder, Health, Weights
+from qingtuan.indexes.terms import clean
 from qingtuan.language import Words
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class Embeddings:
 
     def query(self, text: str) -> npt.NDArray[np.float32] | None:
         """The vector of a query."""
-        text = text.strip()[:_LONGEST]
+        text = clean(text.strip()[:_LONGEST])
         known = self._queries.get(text)
         if known is not None or not text:
             return known
