@@ -58,7 +58,7 @@ class _Source:
 
 
 class CapabilitySearch:
-    """The index of tools: core ones too, so that an answer can say that what is looked for stands there already.
+    """The index of tools.
 
     All methods block and may come from any thread; from a coroutine use `asyncio.to_thread`. Indexing 10,000 tools
     takes about 25 s of CPU, nearly all of it in the embedding model, and a search 10 ms besides embedding its query.
