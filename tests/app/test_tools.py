@@ -80,3 +80,15 @@ async def test_a_role_that_a_setting_names_finds_the_tool(tmp_path: Path) -> Non
     catalog.put("library", [owners])
     assert [tool.name for tool in await catalog.find("seats", MEMBER, 1)] == ["library__seats"]
     indexes.close()
+
+
+async def test_what_an_earlier_run_knew_of_servers_that_are_gone_is_forgotten(tmp_path: Path) -> None:
+    indexes = Indexes(tmp_path / "index", CountingEmbedder(), SystemClock())
+    paged = replace(TOOL, name="old__seats", description="seats", core=False)
+    for source, tool in (("old", paged), ("new", replace(paged, name="new__rooms", description="rooms"))):
+        catalog = catalog_of(OWN, indexes, settings(tmp_path))
+        catalog.put(source, [tool])
+        await catalog.prepare()
+    assert {document for _, document in indexes.open("capabilities").stamps()} == {"new"}
+    assert [tool.name for tool in await catalog.find("seats", OWNER, 9)] == ["new__rooms"]
+    indexes.close()

@@ -49,8 +49,14 @@ async def test_three_hundred_tools_cost_nothing_until_one_is_needed(tmp_path: Pa
 async def test_what_was_found_leaves_with_the_talk_that_brought_it(tmp_path: Path) -> None:
     program = tmp_path / "many.py"
     program.write_text(SERVER, "utf-8")
-    short = {"MEMORY__MAX_STORED": "6", "MEMORY__KEEP_RECENT": "2", "MEMORY__BATCH": "4", "MEMORY__MIN_SOURCE": "2"}
-    chat = Conversation(tmp_path, EMBEDDING__MODEL="off", **short)
+    chat = Conversation(
+        tmp_path,
+        EMBEDDING__MODEL="off",
+        MEMORY__MAX_STORED="6",
+        MEMORY__KEEP_RECENT="2",
+        MEMORY__BATCH="4",
+        MEMORY__MIN_SOURCE="2",
+    )
     configure(chat.home, many={"command": sys.executable, "args": [str(program)], "trusted": True, "returns": "own"})
     chat.model(
         without_tools("- 用户聊了浇花和闲话\n- 没有要办的事"),

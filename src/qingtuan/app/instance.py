@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
@@ -16,6 +17,7 @@ from qingtuan.clock import Clock, SystemClock
 from qingtuan.confirmations import book, standing
 from qingtuan.confirmations.book import Book
 from qingtuan.confirmations.standing import StandingBook
+from qingtuan.errors import StorageFailed
 from qingtuan.events import inbox, outbox, sessions, turns
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log, Place
@@ -217,6 +219,7 @@ class App:
             self._spawn(self._watch())
             self._spawn(self.remembering.recollection.episodes.catch_up())
             self._spawn(self._release())
+            self._spawn(self._prepare_tools())
         await self.desk.recover()
         self._spawn(self.desk.lapsing.run())
 
@@ -251,6 +254,11 @@ class App:
             await asyncio.Event().wait()
         finally:
             await watch.stop()
+
+    async def _prepare_tools(self) -> None:
+        if self.servers.status():
+            with suppress(StorageFailed):  # the next search says so
+                await self.catalog.prepare()
 
     async def _release(self) -> None:
         """Give the embedding model's memory back when nobody has searched for a while."""

@@ -97,6 +97,12 @@ class Catalog:
         tools = (self.registry.find(hit.name, reader) for hit in found)
         return [tool for tool in tools if tool is not None]
 
+    async def prepare(self) -> None:
+        """Do ahead what the first search would wait for, and forget what earlier runs knew of sources that are gone."""
+        await self._supply.ready()
+        await self.settle()
+        await asyncio.to_thread(self._search.retain, list(self._sources))
+
     async def settle(self) -> None:
         """Bring what can be searched up to date with what can be called."""
         async with self._settling:
