@@ -118,8 +118,8 @@ def _uncrowded(parts: Sequence[_Part], cosines: npt.NDArray[np.float64], share: 
 def _visible(view: View, query: Query, labels: frozenset[str] | None) -> npt.NDArray[np.bool_]:
     visible = np.ones(len(view.seqs), dtype=np.bool_)
     if labels is not None:
-        codes = [code for label, code in view.label_codes.items() if label in labels]
-        visible &= np.isin(view.labels, codes)
+        wanted = np.array([label in labels for label in view.label_codes], dtype=np.bool_)
+        visible &= wanted[view.labels]
     if query.since is not None:
         visible &= view.times >= query.since
     if query.until is not None:
