@@ -17,6 +17,7 @@
     │   ├── SettingsWrong        a setting, a file or a key that cannot be used
     │   ├── ModelUnreachable     no model answered after retries and fall-back
     │   ├── ModelRefused         the provider refused the request (key, balance, content, shape)
+    │   ├── ServerDown           a server that brings tools cannot be started
     │   ├── HomeInUse            another process owns the data folder
     │   ├── StorageFailed        the disk or the database refuses
     │   └── PageUnreadable       a wiki page that cannot be parsed without losing something
@@ -119,6 +120,10 @@ class ModelRefused(ForOwner):
     def __init__(self, words: Words, *, reason: RefusalReason, detail: str = "") -> None:
         super().__init__(words, detail=detail)
         self.reason = reason
+
+
+class ServerDown(ForOwner):
+    """A server that brings tools cannot be started."""
 
 
 class HomeInUse(ForOwner):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -72,14 +73,15 @@ def test_a_change_is_listed_and_approved_from_the_command_line(qingtuan: Command
     again = qingtuan("mcp", "restart", "a")  # another process, in which the server shows other tools
     assert again.out.splitlines()[0] == "a 正常，1 个工具。"
     listed = qingtuan("mcp", "list")
-    assert "/mcp approve a" in listed.out
+    (code,) = re.findall(r"/mcp approve a (\w+)", listed.out)
     assert "owner's keys" in listed.out
     checked = qingtuan("mcp", "check", "a")
     assert "等认可" in checked.out
     rows = {row["name"]: row for row in qingtuan("doctor", "--json").json}
     assert rows["mcp.a"]["state"] == "note"
     assert "qingtuan mcp approve a" in rows["mcp.a"]["mend"]
-    assert qingtuan("mcp", "approve", "a").out == "认可了 a 的 echo、extra。\n"
+    assert f"approve a {code}" in qingtuan("mcp", "approve", "a").out  # shown once more, and nothing is taken
+    assert qingtuan("mcp", "approve", "a", code).out == "认可了 a 的 echo、extra。\n"
     assert "认可" not in qingtuan("mcp", "list").out
     nothing = qingtuan("mcp", "approve", "a")
     assert (nothing.code, nothing.out) == (1, "")
@@ -94,8 +96,10 @@ def test_an_approval_reaches_the_instance_that_runs(qingtuan: CommandLine, tmp_p
         assert serving.stderr is not None
         assert "在运行" in serving.stderr.readline()
         assert qingtuan("mcp", "restart", "a").out.splitlines()[0] == "a 正常，1 个工具。"
-        assert qingtuan("mcp", "list").out.splitlines()[0] == "a：正常，1 个工具"
-        assert qingtuan("mcp", "approve", "a").code == 0
+        listed = qingtuan("mcp", "list").out
+        assert listed.splitlines()[0] == "a：正常，1 个工具"
+        (code,) = re.findall(r"/mcp approve a (\w+)", listed)
+        assert qingtuan("mcp", "approve", "a", code).code == 0
         assert qingtuan("mcp", "list").out.splitlines()[0] == "a：正常，3 个工具"
         serving.terminate()
     assert state.read_text().split().count("start") == 2

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from qingtuan.errors import OutcomeUnknown, ToolFailed, ToolTimedOut
+from qingtuan.errors import OutcomeUnknown, ServerDown, ToolFailed, ToolTimedOut
 from qingtuan.home import Home
 from qingtuan.identity.trust import Risk
 from qingtuan.tools.tool import wire_name
@@ -130,7 +130,7 @@ async def test_deaths_that_follow_each_other_are_waited_for(bench: Bench, state:
         await bench.call("a__echo")
     with pytest.raises(OutcomeUnknown):
         await bench.call("a__echo")  # the first death may have been an accident
-    with pytest.raises(ToolFailed, match="tried again in"):
+    with pytest.raises(ServerDown, match="tried again in"):
         await bench.call("a__echo")
     assert read(state).split() == ["call", "call"]
     assert bench.status("a").next_try is not None

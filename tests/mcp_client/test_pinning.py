@@ -33,7 +33,7 @@ async def test_what_changes_is_withheld_until_it_is_approved(bench: Bench, state
 
     await bench.begin(entries)  # it stays so in another process, without a start
     assert bench.tools("a") == ["read"]
-    approved = await bench.servers.approve("a", cause=None)
+    approved = await bench.servers.approve("a", bench.status("a").code, cause=None)
     assert [change.tool for change in approved] == ["echo", "extra"]
     assert bench.tools("a") == ["echo", "read", "extra"]
     assert bench.tool("a__echo").version != old.version
@@ -66,7 +66,7 @@ async def test_another_command_is_not_even_started(bench: Bench, state: Path) ->
     with pytest.raises(ToolFailed):
         await bench.servers.restart("a")
     assert state.stat().st_size == 0  # noqa: ASYNC240
-    assert await bench.servers.approve("a") == ()
+    assert await bench.servers.approve("a", bench.status("a").code) == ()
     await bench.listed("a")
     assert bench.tools("a") == ["echo", "read"]  # they are what they were
 
@@ -116,7 +116,7 @@ async def test_what_cannot_be_approved(bench: Bench) -> None:
     await bench.listed("a")
     for name in ("a", "b", "nobody"):
         with pytest.raises(NotThere):
-            await bench.servers.approve(name)
+            await bench.servers.approve(name, "")
     assert bench.status("b").state == "off"
 
 

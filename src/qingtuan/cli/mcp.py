@@ -22,7 +22,8 @@ from qingtuan.mcp_client.offer import risk_of
 
 _WHAT = Words("做什么", "what to do")
 _LIST = Words("列出服务器，和等认可的改动", "list the servers, and changes that wait for approval")
-_APPROVE = Words("认可一个服务器现在的样子", "approve a server as it is now")
+_APPROVE = Words("看一个服务器变成了什么；带上代码就是认可", "see what became of a server; with the code, approve it")
+_CODE = Words("列出改动时给的代码", "the code that stands beside the changes")
 _RESTART = Words("重启一个服务器", "start a server anew")
 _CHECK = Words("启动每个服务器，列出工具和风险", "start each server and list its tools with their risks")
 _NAME = Words("服务器的名字", "name of the server")
@@ -39,8 +40,10 @@ def arguments(parser: Parser) -> None:
     parser.set_defaults(help=parser.format_help)
     add = parser.actions(_WHAT, required=False)
     add("list", _LIST)
-    for name, words in (("approve", _APPROVE), ("restart", _RESTART)):
-        add(name, words).add_argument("name", metavar="NAME", help=_NAME.say(parser.language))
+    approve = add("approve", _APPROVE)
+    approve.add_argument("name", metavar="NAME", help=_NAME.say(parser.language))
+    approve.add_argument("code", nargs="?", metavar="CODE", default="", help=_CODE.say(parser.language))
+    add("restart", _RESTART).add_argument("name", metavar="NAME", help=_NAME.say(parser.language))
     add("check", _CHECK).add_argument("name", nargs="?", metavar="NAME", help=_EACH.say(parser.language))
 
 
@@ -53,6 +56,8 @@ async def run(args: argparse.Namespace, shell: Shell) -> int:
             return await command(shell, Speaker(), "/mcp")
         case "check":
             return await _check(args.name, shell)
+        case "approve":
+            return await command(shell, Speaker(), f"/mcp approve {args.name} {args.code}")
         case action:
             return await command(shell, Speaker(), f"/mcp {action} {args.name}")
 

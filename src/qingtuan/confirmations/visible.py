@@ -31,9 +31,9 @@ def over_long(text: str) -> bool:
     return len(text) > MAX_VALUE
 
 
-def shown(text: str, language: Language) -> str:
-    """A value in quotation marks; a long one as head, tail, length and hash."""
-    if not over_long(text):
+def shown(text: str, language: Language, *, limit: int = MAX_VALUE) -> str:
+    """A value in quotation marks; one of more than `limit` characters as head, tail, length and hash."""
+    if len(text) <= limit:
         return quoted(text, language)
     cut = _CUT.say(language).format(length=len(text), hash=content_hash(text.encode())[:16])
     return f"{quoted(text[:_HEAD], language)}{cut}{quoted(text[-_TAIL:], language)}"

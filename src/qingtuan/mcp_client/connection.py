@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from qingtuan.clock import Clock
 from qingtuan.errors import ToolFailed
-from qingtuan.language import Words
 from qingtuan.mcp_client import failures
 from qingtuan.mcp_client.config import Command, ServerConfig
-from qingtuan.mcp_client.definition import SENTENCE
-from qingtuan.mcp_client.failures import Broken, Garbled, TimedOut
+from qingtuan.mcp_client.definition import SENTENCE, Raw, without_secrets
+from qingtuan.mcp_client.failures import Broken, Garbled, Reason, TimedOut
 from qingtuan.mcp_client.journal import Journal
 from qingtuan.mcp_client.listing import MAX_CHARS, MAX_TOOLS
-from qingtuan.mcp_client.plain import line
+from qingtuan.mcp_client.plain import covered, line
 from qingtuan.mcp_client.sieve import Sieve, SievedRead, SievedWrite
 from qingtuan.mcp_client.troubles import Troubles
 
@@ -47,7 +46,7 @@ Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 class Listed:
     """The tools of a server as they came."""
 
-    raws: list[dict[str, Any]]
+    raws: list[Raw]
     more: int
     """How many were not read."""
 
@@ -109,10 +108,12 @@ class Connection:
         if not self._ready.is_set():
             late = not self._task.done()
             await self.close()
-            raise Broken(failures.late(self._config, self._journal.last) if late else self.why_ended(), sent=False)
+            why = failures.late(self._config, self._journal.last) if late else self.why_ended()
+            raise Broken(why.words, sent=False, last=why.last)
         self._task.add_done_callback(lambda _: self._told.ended(self))
         if self._task.done():
-            raise Broken(self.why_ended(), sent=False)
+            why = self.why_ended()
+            raise Broken(why.words, sent=False, last=why.last)
 
     async def close(self) -> None:
         """End it: in peace, by force if that takes too long. Never raises."""
@@ -150,7 +151,8 @@ class Connection:
             async with client, anyio.create_task_group() as group:
                 self._client = client
                 info = client.server_info
-                self.server = line(f"{info.name} {info.version}", _MAX_SERVER) if info else ""
+                named = covered(f"{info.name} {info.version}", self._config.secrets) if info else ""
+                self.server = line(named, _MAX_SERVER)
                 if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
                     group.start_soon(self._listen, client)
                 if isinstance(self._config.way, Command):
@@ -192,7 +194,7 @@ class Connection:
         """Whether the server ended by itself before it had agreed on a protocol."""
         return self._sieve.ended.is_set() and not self._ready.is_set()
 
-    def why_ended(self) -> Words:
+    def why_ended(self) -> Reason:
         """Why it is over."""
         task, config, last = self._task, self._config, self._journal.last
         error = task.exception() if task is not None and task.done() and not task.cancelled() else None
@@ -218,14 +220,14 @@ class Connection:
     async def _tools(self) -> Listed:
         from mcp_types import PaginatedRequestParams
 
-        raws: list[dict[str, Any]] = []
+        raws: list[Raw] = []
         cursors: set[str | None] = set()
         cursor, chars, wanted = None, 0, self._config.start_timeout
         while cursor not in cursors and len(cursors) < MAX_PAGES and chars < MAX_CHARS:
             cursors.add(cursor)
             asking = self._session.list_tools(params=PaginatedRequestParams(cursor=cursor))
             page: mcp_types.ListToolsResult = await self._asked(asking, wanted)
-            listed = list(map(_raw, page.tools))
+            listed = [_raw(tool, self._config.secrets) for tool in page.tools]
             chars += sum(len(str(raw)) for raw in listed)
             raws += listed
             cursor = page.next_cursor
@@ -331,7 +333,7 @@ class _Sieved:
         return await self._inner.__aexit__(*error)
 
 
-def _raw(tool: mcp_types.Tool) -> dict[str, Any]:
+def _raw(tool: mcp_types.Tool, secrets: Iterable[str]) -> Raw:
     """A tool as JSON, in the form that is hashed: what the SDK adds or leaves away does not change that."""
     annotations = tool.annotations.model_dump(mode="json", by_alias=True, exclude_none=True) if tool.annotations else {}
     given = (tool.meta or {}).get(SENTENCE)
@@ -345,6 +347,9 @@ def _raw(tool: mcp_types.Tool) -> dict[str, Any]:
         "inputSchema": tool.input_schema,
         "outputSchema": tool.output_schema,
         "annotations": annotations or None,
+        "execution": {"taskSupport": "required"}
+        if tool.execution and tool.execution.task_support == "required"
+        else None,
         "_meta": {SENTENCE: sentence} if sentence else None,
     }
-    return {key: value for key, value in parts.items() if value is not None}
+    return without_secrets({key: value for key, value in parts.items() if value is not None}, secrets)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import string
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from qingtuan.language import Words
-from qingtuan.mcp_client.plain import line, plain
+from qingtuan.mcp_client.plain import covered, line, plain
 from qingtuan.mcp_client.sieve import UNUSABLE
 from qingtuan.storage.files import content_hash
 from qingtuan.tools.schema import fault_of
@@ -31,8 +31,8 @@ SENTENCE = "qingtuan/sentence"
 """Where in a tool's `_meta` a trusted server may bring the question of a confirmation, by language."""
 
 Raw = Mapping[str, Any]
-"""A tool as JSON: name, title, description, inputSchema, outputSchema, annotations, _meta (the last only with the
-question's sentence)."""
+"""A tool as JSON: name, title, description, inputSchema, outputSchema, annotations, execution (only where it says that
+the tool runs as a task alone), _meta (only with the question's sentence)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,8 @@ def fault(raw: Raw) -> Words | None:
     name = raw.get("name")
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or _lone(name):
         return _NAME
+    if raw.get("execution"):
+        return _TASK
     schema = raw.get("inputSchema")
     if not isinstance(schema, Mapping) or schema == UNUSABLE:
         return _NO_SCHEMA
@@ -150,7 +152,10 @@ def _unfolded(schema: Mapping[str, Any]) -> int:
             open_.discard(ref)
         return sizes[ref]
 
-    return size(schema)
+    try:
+        return size(schema)
+    except RecursionError:
+        return _MAX_UNFOLDED + 1  # a chain of references longer than anybody writes
 
 
 def _bounded(sizes: Iterable[int]) -> int:
@@ -179,14 +184,25 @@ def _at(schema: Any, ref: str) -> Any:
 _TEXTS = frozenset({"description", "title", "$comment"})
 
 
+def without_secrets(raw: Raw, secrets: Iterable[str]) -> Raw:
+    """The tool with `secrets` covered in its texts for people: some servers say there what they were started with."""
+    secrets = tuple(secrets)
+    return _with_texts(raw, lambda text: covered(text, secrets)) if secrets else raw
+
+
 def _cleaned(part: Any) -> Any:
     """A schema whose texts for people are bounded and hide nothing; what arguments are checked by stays."""
+    return _with_texts(part, lambda text: plain(text, MAX_DESCRIPTION))
+
+
+def _with_texts(part: Any, change: Callable[[str], str]) -> Any:
+    """The same with each text for people changed."""
     if isinstance(part, Mapping):
         return {
-            key: plain(value, MAX_DESCRIPTION) if key in _TEXTS and isinstance(value, str) else _cleaned(value)
+            key: change(value) if key in _TEXTS and isinstance(value, str) else _with_texts(value, change)
             for key, value in part.items()
         }
-    return [_cleaned(item) for item in part] if isinstance(part, list) else part
+    return [_with_texts(item, change) for item in part] if isinstance(part, list) else part
 
 
 # The question's sentence
@@ -226,6 +242,7 @@ def _named(text: str) -> Iterator[str]:
 
 
 _NAME = Words("名字是空的、太长，或不是文字。", "Its name is empty, too long, or no text.")
+_TASK = Words("它只能当作后台任务来跑，这里不会。", "It runs as a background task only, which is not known here.")
 _NO_SCHEMA = Words("没有能用的参数表。", "It has no usable schema.")
 _NO_NUMBER = Words("参数表里有 JSON 没有的数。", "Its schema holds numbers that JSON has not.")
 _DEEP = Words("参数表嵌套太深。", "Its schema is nested too deep.")

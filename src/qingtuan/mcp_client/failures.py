@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qingtuan.errors import QingtuanError, ToolFailed
@@ -22,13 +23,33 @@ _MAX_LAST = 200
 _CONNECTION_CLOSED, _REQUEST_TIMEOUT, _UNREADABLE = -32_000, -32_001, -32_700
 
 
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a server is not there."""
+
+    words: Words
+    last: str = ""
+    """The last line that it wrote for its log. For the owner's eyes: it may hold anything, and a model that read it
+    would be told by a stranger."""
+
+    @property
+    def whole(self) -> Words:
+        """All of it."""
+        if not self.last:
+            return self.words
+        said = line(self.last, _MAX_LAST)
+        return Words(f"{self.words.zh}它最后写的是：{said}", f"{self.words.en} Its last line: {said}")
+
+
 class Broken(QingtuanError):
     """The connection to a server is over, or never was."""
 
-    def __init__(self, words: Words, *, sent: bool, detail: str = "") -> None:
+    def __init__(self, words: Words, *, sent: bool, detail: str = "", last: str = "") -> None:
         super().__init__(words, detail=detail)
         self.sent = sent
         """Whether the server may have got what was asked."""
+        self.last = last
+        """The last line that it wrote, if that may tell why."""
 
 
 class TimedOut(QingtuanError):
@@ -69,36 +90,41 @@ def of_trouble(trouble: Trouble) -> QingtuanError:
     return ToolFailed(trouble.words, detail=trouble.detail)
 
 
-def why_not_started(error: BaseException | None, config: ServerConfig, troubles: Troubles, last: str) -> Words:
+def reason_of(error: QingtuanError) -> Reason:
+    """Why, by what was raised."""
+    return Reason(error.words, error.last if isinstance(error, Broken) else "")
+
+
+def why_not_started(error: BaseException | None, config: ServerConfig, troubles: Troubles, last: str) -> Reason:
     """Why a server could not be started. `last` is the last line that it wrote for its log."""
     from mcp import MCPError
 
     for cause in _leaves(error):
         if isinstance(cause, Flood):
-            return _FLOOD
+            return Reason(_FLOOD)
         if isinstance(cause, MCPError):
             found = of_answer(cause, config, troubles, over=cause.message == "Connection closed")
             if not isinstance(found, Broken) or not isinstance(config.way, Command):
-                return found.words
+                return Reason(found.words)
         elif isinstance(cause, (OSError, ValueError)) and isinstance(config.way, Command):
-            return _not_started(cause, config.way)
-    return _with_last(_ENDED_AT_ONCE if isinstance(config.way, Command) else OVER, last)
+            return Reason(_not_started(cause, config.way))
+    return Reason(_ENDED_AT_ONCE if isinstance(config.way, Command) else OVER, last)
 
 
-def why_ended(error: BaseException | None, config: ServerConfig, last: str) -> Words:
+def why_ended(error: BaseException | None, config: ServerConfig, last: str) -> Reason:
     """Why a server that worked is gone."""
     if any(isinstance(cause, Flood) for cause in _leaves(error)):
-        return _FLOOD
-    return _with_last(_ENDED if isinstance(config.way, Command) else OVER, last)
+        return Reason(_FLOOD)
+    return Reason(_ENDED if isinstance(config.way, Command) else OVER, last)
 
 
-def late(config: ServerConfig, last: str) -> Words:
+def late(config: ServerConfig, last: str) -> Reason:
     """A start that took too long."""
     words = Words(
         f"{config.start_timeout:g} 秒内没有准备好。慢的话在 mcp.json 里把 startTimeout 写大。",
         f"Not ready within {config.start_timeout:g} s. If it is only slow, raise startTimeout in mcp.json.",
     )
-    return _with_last(words, last)
+    return Reason(words, last)
 
 
 def _leaves(error: BaseException | None) -> Iterator[BaseException]:
@@ -122,13 +148,6 @@ def _not_started(error: OSError | ValueError, command: Command) -> Words:
         return Words("command 写的文件不能运行。", "The file given as command cannot be run.")
     shown = type(error).__name__ if isinstance(error, ValueError) else (error.strerror or type(error).__name__)
     return Words(f"启动不了：{shown}。", f"It cannot be started: {shown}.")
-
-
-def _with_last(words: Words, last: str) -> Words:
-    if not last:
-        return words
-    said = line(last, _MAX_LAST)
-    return Words(f"{words.zh}它最后写的是：{said}", f"{words.en} Its last line: {said}")
 
 
 OVER = Words("和它的连接断了。", "The connection to it is over.")

@@ -12,7 +12,7 @@ from qingtuan.language import Words
 from qingtuan.mcp_client.config import ServerConfig
 from qingtuan.mcp_client.connection import Told, connected
 from qingtuan.mcp_client.definition import Definition
-from qingtuan.mcp_client.failures import Broken, Garbled, TimedOut
+from qingtuan.mcp_client.failures import Broken, Garbled, TimedOut, reason_of
 from qingtuan.mcp_client.journal import Journal
 from qingtuan.mcp_client.listing import Listing, listing_of
 from qingtuan.mcp_client.offer import Offer, offer_of
@@ -45,7 +45,7 @@ async def look(config: ServerConfig, pinned: Pinned | None, clock: Clock, logs: 
         finally:
             await connection.close()
     except (Broken, TimedOut, Garbled, ToolFailed) as error:
-        return Look(config, error=error.words)
+        return Look(config, error=reason_of(error).whole)
     except TimeoutError:
         return Look(config, error=TimedOut().words)
     listing = await asyncio.to_thread(listing_of, listed.raws, connection.server, listed.more)

@@ -12,6 +12,8 @@ from qingtuan.mcp_client.config import ServerConfig
 from qingtuan.mcp_client.definition import Definition, LeftOut
 from qingtuan.mcp_client.listing import Listing
 from qingtuan.mcp_client.pins import Change, Pinned, changes
+from qingtuan.storage.files import content_hash
+from qingtuan.tools.strict_json import canonical
 from qingtuan.tools.tool import Tool, ToolContext, ToolResult
 
 SLACK = 5.0
@@ -20,6 +22,9 @@ what is cut off here."""
 
 Call = Callable[[str, str, ToolContext, dict[str, Any]], Awaitable[ToolResult]]
 """Given the tool's name and hash, and for whom and with what it is called."""
+
+MAX_AT_ONCE = 10
+"""Changes that are shown and approved together: more than that nobody reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,10 @@ class Offer:
     """Tools that cannot be used."""
     moved: bool = False
     """Whether the command or address is another one than was approved: then nothing is offered or even started."""
+    code: str = ""
+    """Stands for exactly what waits for the owner's word, the first `MAX_AT_ONCE` changes of it; empty if nothing does.
+    A server that changes once more between the owner's look and the word makes another one of it, and cannot foresee
+    which: it is made with the random id of an event."""
 
     def find(self, name: str, pinned: str) -> Definition | None:
         """The tool of this name, if it is offered and still the one with this hash."""
@@ -42,12 +51,21 @@ class Offer:
 def offer_of(config: ServerConfig, listing: Listing | None, pinned: Pinned | None) -> Offer:
     """What may be offered. Without a pin nothing is: a first use pins before it asks."""
     moved = pinned is not None and pinned.identity != config.identity
-    if listing is None or pinned is None or moved:
-        return Offer(moved=moved)
+    if pinned is not None and moved:
+        return Offer(moved=moved, code=_code(pinned, [config.identity]))
+    if listing is None or pinned is None:
+        return Offer()
     wanted = [tool for tool in listing.tools if config.wants(tool.name)]
     changed = changes(pinned, wanted)
     withheld = {change.tool for change in changed}
-    return Offer(tuple(tool for tool in wanted if tool.name not in withheld), changed, listing.left_out)
+    offered = tuple(tool for tool in wanted if tool.name not in withheld)
+    shown = {change.tool for change in changed[:MAX_AT_ONCE]}
+    code = _code(pinned, [[tool.name, tool.hash] for tool in wanted if tool.name in shown]) if shown else ""
+    return Offer(offered, changed, listing.left_out, code=code)
+
+
+def _code(pinned: Pinned, what: object) -> str:
+    return content_hash(canonical([pinned.event, what]).encode("utf-8", "surrogatepass"))[:6]
 
 
 def risk_of(config: ServerConfig, tool: Definition) -> Risk:

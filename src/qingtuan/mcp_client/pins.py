@@ -6,7 +6,7 @@ event; the table says which one counts for a server.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -47,6 +47,8 @@ class Pinned:
     shown: str
     """The command or address, for people."""
     tools: Mapping[str, Pin]
+    event: str = ""
+    """Id of the `server.pinned`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class Change:
     after: str = ""
     schema: bool = False
     """Whether the parameters are others."""
+    parameters: str = ""
+    """The parameters as JSON, where they are new or others."""
     rest: bool = field(default=False)
     """Whether neither changed, but annotations or the schema of results."""
 
@@ -79,14 +83,22 @@ class Pins:
         tools = {
             name: Pin(pin["hash"], pin["description"], pin["schema"]) for name, pin in event.payload["tools"].items()
         }
-        return Pinned(event.payload["identity"], event.payload["shown"], tools)
+        return Pinned(event.payload["identity"], event.payload["shown"], tools, event.id)
 
-    def pin(
-        self, config: ServerConfig, tools: Iterable[Definition], *, approved: bool, cause: str | None = None
+    def pin(self, config: ServerConfig, tools: Iterable[Definition]) -> Pinned:
+        """Pin a server as it is seen for the first time."""
+        return self._write(config, {tool.name: _pin(tool) for tool in tools}, approved=False, cause=None)
+
+    def approve(
+        self, config: ServerConfig, tools: Iterable[Definition], names: Collection[str], *, cause: str | None = None
     ) -> Pinned:
-        """Pin a server with these tools. `approved` tells the owner's word from a first use."""
-        pins = {tool.name: _pin(tool) for tool in tools}
-        return self._write(config, pins, approved=approved, cause=cause)
+        """Pin the tools of these `names` as they are now, on the owner's word. Of others the pins stay as they are, as
+        long as there is such a tool: one that comes back is new."""
+        known = self.of(config.name)
+        before = known.tools if known else {}
+        pins = {tool.name: _pin(tool) if tool.name in names else before.get(tool.name) for tool in tools}
+        kept = {name: pin for name, pin in pins.items() if pin is not None}
+        return self._write(config, kept, approved=True, cause=cause)
 
     def pin_identity(self, config: ServerConfig, *, cause: str | None = None) -> Pinned:
         """Approve another command or address, before anything is known of its tools: those keep their pins."""
@@ -104,8 +116,8 @@ class Pins:
                 for name, pin in tools.items()
             },
         }
-        self._log.append(Kind.SERVER_PINNED, Place(), payload, cause=cause)
-        return Pinned(config.identity, config.shown, tools)
+        event = self._log.append(Kind.SERVER_PINNED, Place(), payload, cause=cause)
+        return Pinned(config.identity, config.shown, tools, event.id)
 
 
 def changes(pinned: Pinned, tools: Iterable[Definition]) -> tuple[Change, ...]:
@@ -114,7 +126,7 @@ def changes(pinned: Pinned, tools: Iterable[Definition]) -> tuple[Change, ...]:
     for tool in tools:
         pin = pinned.tools.get(tool.name)
         if pin is None:
-            found.append(Change(tool.name, "new", after=tool.description))
+            found.append(Change(tool.name, "new", after=tool.description, parameters=_parameters(tool)))
         elif pin.hash != tool.hash:
             described, schema = pin.description != tool.description, pin.schema != _schema_hash(tool)
             found.append(
@@ -124,10 +136,15 @@ def changes(pinned: Pinned, tools: Iterable[Definition]) -> tuple[Change, ...]:
                     before=pin.description if described else "",
                     after=tool.description if described else "",
                     schema=schema,
+                    parameters=_parameters(tool) if schema else "",
                     rest=not described and not schema,
                 )
             )
     return tuple(found)
+
+
+def _parameters(tool: Definition) -> str:
+    return canonical(tool.schema.get("properties") or {})
 
 
 def _pin(tool: Definition) -> Pin:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from qingtuan.identity.redaction import mask
 from qingtuan.settings.fields import HIDDEN
@@ -41,6 +42,18 @@ def covered(text: str, secrets: Iterable[str]) -> str:
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
     return text
+
+
+def covered_in(data: Any, secrets: Iterable[str]) -> Any:
+    """The same for all texts of a JSON value, names of its parts among them."""
+    secrets = tuple(secrets)
+    if not secrets:
+        return data
+    if isinstance(data, Mapping):
+        return {covered(str(key), secrets): covered_in(value, secrets) for key, value in data.items()}
+    if isinstance(data, list):
+        return [covered_in(item, secrets) for item in data]
+    return covered(data, secrets) if isinstance(data, str) else data
 
 
 def without(text: str, secrets: Iterable[str]) -> str:

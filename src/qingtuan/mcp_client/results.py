@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from qingtuan.errors import StorageFailed, ToolFailed
 from qingtuan.language import Language, Words
 from qingtuan.mcp_client.definition import Definition
-from qingtuan.mcp_client.plain import covered, line
+from qingtuan.mcp_client.plain import covered, covered_in, line
 from qingtuan.messages import Attachment
 from qingtuan.models.chat import ImagePart
 from qingtuan.storage.files import content_hash, write_atomic
@@ -45,8 +45,10 @@ _NAME = re.compile(r"[^\w.-]+")
 class _Parts:
     """An answer as it is taken apart."""
 
-    media: Path
+    media: Path | None
+    """None where files are not wanted."""
     language: Language
+    secrets: tuple[str, ...]
     lines: list[str] = field(default_factory=list)
     images: list[ImagePart] = field(default_factory=list)
     files: dict[str, Attachment] = field(default_factory=dict)
@@ -60,7 +62,8 @@ def result_of(
     Raises:
         ToolFailed: the server says that it could not do it; its words are the sentence.
     """
-    parts = _Parts(media, language)
+    # What a failure brings along is not kept: nobody would ever be sent it.
+    parts = _Parts(None if answer.is_error else media, language, tuple(secrets))
     for part in answer.content[:MAX_PARTS]:
         _take(part, parts)
     if left := len(answer.content) - MAX_PARTS:
@@ -68,16 +71,17 @@ def result_of(
     # An own schema of results is promised only for results that are none of failure.
     data = answer.structured_content
     if answer.is_error:
-        said = covered("\n".join(parts.lines) or (_as_text(data) if data else ""), secrets)[:_MAX_FAILURE]
+        said = ("\n".join(parts.lines) or (covered(_as_text(data), parts.secrets) if data else ""))[:_MAX_FAILURE]
         raise ToolFailed(Words(said, said) if said.strip() else _FAILED)
     if data is not None and (why := _misfit(data, tool)) is not None:
         data = None
-        parts.lines.append(_MISFIT.say(language).format(why=line(why, _SHOWN)))
+        parts.lines.append(_MISFIT.say(language).format(why=line(covered(why, parts.secrets), _SHOWN)))
+    data = covered_in(data, parts.secrets)
     has_text = any(part.type == "text" and part.text.strip() for part in answer.content[:MAX_PARTS])
     if data is not None and not has_text:
         parts.lines.insert(0, _as_text(data))
     return ToolResult(
-        covered("\n".join(parts.lines), secrets),
+        "\n".join(parts.lines),
         data=data,
         images=tuple(parts.images),
         attachments=tuple(parts.files.values()),
@@ -98,21 +102,24 @@ def _misfit(data: Any, tool: Definition) -> str | None:
 def _take(part: ContentBlock, parts: _Parts) -> None:
     match part.type:
         case "text":
-            parts.lines.append(part.text)
+            parts.lines.append(covered(part.text, parts.secrets))
         case "image" | "audio":
             _take_file(part.data, part.mime_type, "", parts)
         case "resource_link":
             about = " ".join(text for text in (part.title or part.name, part.description) if text)
-            parts.lines.append(f"[{line(about, _SHOWN)}] {line(str(part.uri), _SHOWN)}")
+            texts = (line(covered(text, parts.secrets), _SHOWN) for text in (about, str(part.uri)))
+            parts.lines.append("[{}] {}".format(*texts))
         case "resource":
             resource = part.resource
             if hasattr(resource, "text"):
-                parts.lines.append(resource.text)
+                parts.lines.append(covered(resource.text, parts.secrets))
             else:
-                _take_file(resource.blob, resource.mime_type or "", str(resource.uri), parts)
+                _take_file(resource.blob, resource.mime_type or "", covered(str(resource.uri), parts.secrets), parts)
 
 
 def _take_file(encoded: str, media_type: str, uri: str, parts: _Parts) -> None:
+    if parts.media is None:
+        return
     try:
         data = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):

@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from qingtuan.clock import Clock
-from qingtuan.errors import NotThere, OutcomeUnknown, ToolFailed, ToolTimedOut
+from qingtuan.errors import NotThere, OutcomeUnknown, ServerDown, ToolFailed, ToolTimedOut
 from qingtuan.identity.trust import Risk
 from qingtuan.language import Words
 from qingtuan.mcp_client import listing as lists
 from qingtuan.mcp_client.config import ServerConfig
 from qingtuan.mcp_client.connection import Connection, Told, connected
 from qingtuan.mcp_client.definition import Definition
-from qingtuan.mcp_client.failures import OVER, Broken, Garbled, TimedOut
+from qingtuan.mcp_client.failures import OVER, Broken, Garbled, Reason, TimedOut, reason_of
 from qingtuan.mcp_client.journal import Journal
 from qingtuan.mcp_client.listing import Listing
-from qingtuan.mcp_client.offer import WITHHELD, Offer, offer_of, risk_of, tool_of
+from qingtuan.mcp_client.offer import MAX_AT_ONCE, WITHHELD, Offer, offer_of, risk_of, tool_of
 from qingtuan.mcp_client.pins import Change, Pins
-from qingtuan.mcp_client.plain import line
+from qingtuan.mcp_client.plain import covered, line
 from qingtuan.mcp_client.results import result_of
 from qingtuan.mcp_client.status import ServerStatus, State
 from qingtuan.tools.tool import Tool, ToolContext, ToolResult
@@ -40,6 +40,19 @@ _MAX_PROGRESS = 120
 
 Changed = Callable[[str, Sequence[Tool]], None]
 """Told a server's name and all tools that it offers now."""
+
+
+class Down(ToolFailed):
+    """It cannot be started, or failed just before; nothing was done."""
+
+    def __init__(self, told: Words, whole: Words, detail: str = "") -> None:
+        super().__init__(whole, detail=detail)
+        self.told = told
+        """The same without what the server itself wrote: for a model."""
+
+
+class NotSeen(NotThere):
+    """An approval of something that the owner was not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +86,7 @@ class Server:
         self._offered: tuple[Tool, ...] | None = None
         self._failures = 0
         self._next_try: float | None = None
-        self._error: Words | None = None
+        self._error: Reason | None = None
         self._legacy = False
         self._mute = 0
         self._closed = False
@@ -105,7 +118,7 @@ class Server:
         """Work out what is offered, and tell it if it is something else than before."""
         pinned = self._around.pins.of(self.config.name)
         if pinned is None and self._listing is not None and self._listing.tools:
-            pinned = self._around.pins.pin(self.config, self._listing.tools, approved=False)
+            pinned = self._around.pins.pin(self.config, self._listing.tools)
         self._offer = offer_of(self.config, self._listing, pinned)
         tools = tuple(tool_of(self.config, tool, self.call) for tool in self._offer.tools)
         if tools != self._offered:
@@ -123,9 +136,10 @@ class Server:
             shown=self.config.shown,
             tools=len(self._offer.tools),
             withheld=self._offer.changes,
+            code=self._offer.code,
             left_out=self._offer.left_out,
             moved=pinned.shown if pinned is not None and self._offer.moved else "",
-            error=self._error,
+            error=self._error.whole if self._error is not None else None,
             next_try=self._around.clock.now() + timedelta(seconds=waits) if waits else None,
             server=self._listing.server if self._listing else "",
         )
@@ -154,7 +168,7 @@ class Server:
             return self._connection
         if self._starting is None:
             if self.next_try:
-                raise ToolFailed(self._later())
+                raise self._later()
             self._starting = asyncio.create_task(self._start(), name=f"mcp start {self.config.name}")
             self._starting.add_done_callback(self._started)
         starting = self._starting
@@ -177,8 +191,9 @@ class Server:
                 await connection.close()
                 raise
         except (Broken, TimedOut, Garbled, ToolFailed) as error:
-            self._failed(error.words, free_first=False)
-            raise ToolFailed(self._not_started(error.words), detail=error.detail) from None
+            reason = reason_of(error)
+            self._failed(reason, free_first=False)
+            raise Down(self._not_started(reason.words), self._not_started(reason.whole), error.detail) from None
         self._connection, self._error, self._mute = connection, None, 0
         return connection
 
@@ -195,10 +210,10 @@ class Server:
             self._connection = None
             self._failed(connection.why_ended(), free_first=True)
 
-    def _failed(self, words: Words, *, free_first: bool) -> None:
+    def _failed(self, reason: Reason, *, free_first: bool) -> None:
         """Note a failure, and how long nothing is tried. A death after calls that went well may be an accident: the
         next start is free."""
-        self._error = words
+        self._error = reason
         free = free_first and self._failures == 0
         delay = 0.0 if free else min(2.0 ** max(0, self._failures - (1 if free_first else 0)), _MAX_DELAY)
         self._failures += 1
@@ -210,12 +225,13 @@ class Server:
             f"没有执行：服务器 {name} 用不了。{words.zh}", f"Not run: server {name} is not available. {words.en}"
         )
 
-    def _later(self) -> Words:
-        seconds = max(1, round(self.next_try))
-        error = self._error or _CLOSED
-        return self._not_started(
-            Words(f"{error.zh} {seconds} 秒后才再试。", f"{error.en} It is tried again in {seconds} s.")
+    def _later(self) -> Down:
+        seconds, reason = max(1, round(self.next_try)), self._error or Reason(_CLOSED)
+        told, whole = (
+            self._not_started(Words(f"{why.zh} {seconds} 秒后才再试。", f"{why.en} It is tried again in {seconds} s."))
+            for why in (reason.words, reason.whole)
         )
+        return Down(told, whole)
 
     async def stop(self) -> None:
         """End the connection in peace, whatever state it is in; it can be started again."""
@@ -280,19 +296,23 @@ class Server:
             if self._connection is not None:
                 await self.refresh()
 
-    def approve(self, cause: str | None) -> tuple[Change, ...]:
-        """Pin what is known now; the result is what was new or other.
+    def approve(self, seen: str, cause: str | None) -> tuple[Change, ...]:
+        """Pin what the owner has seen, by the code that stands for it; the result is what was new or other.
 
         Raises:
             NotThere: nothing waits.
+            NotSeen: something else waits than what the code stands for.
         """
-        waiting, moved = self._offer.changes, self._offer.moved
-        if moved:
-            self._around.pins.pin_identity(self.config, cause=cause)
-        elif waiting and self._listing is not None:
-            self._around.pins.pin(self.config, self._listing.tools, approved=True, cause=cause)
-        else:
-            raise NotThere(Words(f"{self.config.name} 没有要认可的。", f"Nothing of {self.config.name} waits."))
+        name, pins = self.config.name, self._around.pins
+        if not self._offer.code:
+            raise NotThere(Words(f"{name} 没有要认可的。", f"Nothing of {name} waits."))
+        if seen != self._offer.code:
+            raise NotSeen(Words(f"{name} 现在的样子还没有看过。", f"{name} was not looked at as it is now."))
+        waiting = self._offer.changes[:MAX_AT_ONCE]
+        if self._offer.moved:
+            pins.pin_identity(self.config, cause=cause)
+        elif self._listing is not None:
+            pins.approve(self.config, self._listing.tools, {change.tool for change in waiting}, cause=cause)
         self._renew()
         return waiting
 
@@ -302,20 +322,25 @@ class Server:
         """Call the tool that was offered under this name and hash.
 
         Raises:
-            ToolFailed: it was not done: the server said so, is not there, or the tool is no longer the same.
+            ToolFailed: it was not done: the server said so, or the tool is no longer the same.
+            ServerDown: it was not done: the server is not there.
             ToolTimedOut, OutcomeUnknown: it may have been done.
         """
         known = self._offer.find(name, pinned)
         reads = known is not None and risk_of(self.config, known) is Risk.READ
         for last in (False, True):
-            connection = await self.ready()
+            try:
+                connection = await self.ready()
+            except Down as error:
+                # Why is the owner's: it tells of the machine, and what the server wrote was not written for people.
+                raise ServerDown(error.told, detail="" if error.told == error.words else error.words.en) from None
             tool = self._offer.find(name, pinned)
             if tool is None:
                 raise ToolFailed(WITHHELD)
             try:
                 return await self._called(connection, tool, context, arguments)
             except Broken as error:
-                self._drop(connection, error.words)
+                self._drop(connection, Reason(error.words))
                 if last or (error.sent and not reads):
                     raise self._unsure(error, done=error.sent and not reads) from None
         raise AssertionError("unreachable")
@@ -326,7 +351,7 @@ class Server:
         reads = risk_of(self.config, tool) is Risk.READ
 
         async def progress(done: float, total: float | None, message: str | None) -> None:
-            context.report(_progress(done, total, message))
+            context.report(_progress(done, total, covered(message or "", self.config.secrets)))
 
         try:
             async with asyncio.timeout(self.config.timeout):
@@ -338,7 +363,7 @@ class Server:
         except TimedOut as error:
             self._mute += 1
             if self._mute >= _MUTE:
-                self._drop(connection, error.words)
+                self._drop(connection, Reason(error.words))
             raise (ToolTimedOut(error.words) if reads else self._unsure(error, done=True)) from None
         except Garbled as error:
             raise self._unsure(error, done=not reads) from None
@@ -352,22 +377,22 @@ class Server:
         words = Words(f"服务器 {name}：{error.words.zh}", f"Server {name}: {error.words.en}")
         return (OutcomeUnknown if done else ToolFailed)(words, detail=error.detail)
 
-    def _drop(self, connection: Connection, words: Words) -> None:
+    def _drop(self, connection: Connection, reason: Reason) -> None:
         """Give a connection up that is of no more use."""
         if connection is self._connection:
             self._connection = None
-            self._failed(words, free_first=True)
-        ending = asyncio.create_task(self._end(connection, words))
+            self._failed(reason, free_first=True)
+        ending = asyncio.create_task(self._end(connection, reason))
         self._ending.add(ending)
         ending.add_done_callback(self._ending.discard)
 
-    async def _end(self, connection: Connection, words: Words) -> None:
+    async def _end(self, connection: Connection, reason: Reason) -> None:
         await connection.close()
-        if self._error is words and words is OVER:
+        if self._error is reason and reason.words is OVER:
             self._error = connection.why_ended()  # only the end itself tells what was behind it
 
 
-def _progress(done: float, total: float | None, message: str | None) -> str:
+def _progress(done: float, total: float | None, message: str) -> str:
     """A line about how far a call is."""
     if message:
         return line(message, _MAX_PROGRESS)

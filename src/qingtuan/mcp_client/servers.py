@@ -55,15 +55,16 @@ class Servers:
         on = [server.status() for server in self._servers.values()]
         return (*on, *(ServerStatus(name=name, kind=None, state="off") for name in self._off))
 
-    async def approve(self, name: str, *, cause: str | None = None) -> tuple[Change, ...]:
-        """Take the server and its tools as they are known now, on the owner's word; the result says what was new or
-        other. `cause` is the event of the message that says so.
+    async def approve(self, name: str, seen: str, *, cause: str | None = None) -> tuple[Change, ...]:
+        """Take what waits of the server, on the owner's word; the result says what was new or other. `seen` is the code
+        of what the owner was shown (`ServerStatus.code`), `cause` the event of the message that says so.
 
         Raises:
             NotThere: there is no such server, or nothing of it waits.
+            NotSeen: it is not what the owner was shown.
         """
         server = self._server(name)
-        approved = server.approve(cause)
+        approved = server.approve(seen, cause)
         if not server.listed:
             self._spawn(self._discover(server))
         return approved
@@ -99,10 +100,13 @@ class Servers:
         while not server.listed and not server.waits_for_approval and not server.closed:
             if wait := server.next_try:
                 await self._clock.sleep(wait)
-            with suppress(ToolFailed):
-                await server.ready()
-            if (event := self._untried.pop(server.config.name, None)) is not None:
-                event.set()
+            try:
+                with suppress(ToolFailed):
+                    await server.ready()
+            finally:
+                # Whatever became of it: nobody may go on waiting for a server that nobody tries any more.
+                if (event := self._untried.pop(server.config.name, None)) is not None:
+                    event.set()
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

@@ -122,6 +122,8 @@ def tidied(tool: dict[str, Any]) -> dict[str, Any]:
         hints = {key: value for key, value in annotations.items() if key.endswith("Hint") and isinstance(value, bool)}
         title = annotations.get("title")
         tidy["annotations"] = hints | ({"title": title} if isinstance(title, str) else {})
+    if isinstance(execution := tool.get("execution"), dict) and execution.get("taskSupport") == "required":
+        tidy["execution"] = {"taskSupport": "required"}
     if isinstance(tool.get("_meta"), dict):
         tidy["_meta"] = tool["_meta"]
     return tidy

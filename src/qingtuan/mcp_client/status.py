@@ -29,6 +29,8 @@ class ServerStatus:
     """How many are offered."""
     withheld: tuple[Change, ...] = ()
     """Tools that wait for the owner's approval."""
+    code: str = ""
+    """What the owner's word must name: it stands for exactly what waits now, the first `MAX_AT_ONCE` changes of it."""
     left_out: tuple[LeftOut, ...] = ()
     """Tools that cannot be used."""
     moved: str = ""

@@ -11,13 +11,18 @@ from qingtuan.errors import NotAllowed, UsageWrong
 from qingtuan.identity.accounts import is_key
 from qingtuan.identity.scopes import Reader
 from qingtuan.language import Language, Words
+from qingtuan.mcp_client.definition import MAX_DESCRIPTION
+from qingtuan.mcp_client.offer import MAX_AT_ONCE
 from qingtuan.mcp_client.pins import Change
+from qingtuan.mcp_client.server import NotSeen
 from qingtuan.mcp_client.servers import Servers
 from qingtuan.mcp_client.status import ServerStatus, State
 from qingtuan.turn.commands.registry import Command, CommandReply, Form, Invocation
 
-_MAX_CHANGES = 10
-"""Changes of one server that are spelled out in one answer."""
+_PATIENCE = 5.0
+"""Seconds that a listing waits for servers that are being started for the first time."""
+_LONGEST = MAX_DESCRIPTION
+"""Characters of a description or of parameters that are shown whole."""
 _MAX_LEFT_OUT = 3
 
 
@@ -47,6 +52,7 @@ class _ServerCommand:
         if doing is None and invocation.argument.lower() not in _LISTS:
             raise UsageWrong(_USAGE)
         if doing is None:
+            await self.servers.tried(_PATIENCE)
             return CommandReply(self._listing(invocation))
         if not name.strip():
             raise UsageWrong(_USAGE)
@@ -58,14 +64,20 @@ class _ServerCommand:
             raise NotAllowed(_BY_HAND)
         if invocation.message.payload.get("edited"):
             raise NotAllowed(_EDITED)
-        approved = await self.servers.approve(name, cause=invocation.message.id)
         language = invocation.language
+        name, _, seen = name.partition(" ")
+        try:
+            approved = await self.servers.approve(name, seen.strip().lower(), cause=invocation.message.id)
+        except NotSeen:
+            # With the code there comes what it stands for: nothing is approved unread, or changed meanwhile.
+            changes = changes_in(self._status(name), language)
+            return "\n".join((_LOOK.say(language).format(name=name), *changes))
         if not approved:
             return _TAKEN.say(language).format(name=name)
         separator = Words("、", ", ").say(language)
-        tools = separator.join(visible.shown_name(change.tool, language) for change in approved[:_MAX_CHANGES])
-        more = _AND_MORE.say(language).format(count=len(approved)) if len(approved) > _MAX_CHANGES else ""
-        return _APPROVED.say(language).format(name=name, tools=tools + more)
+        tools = separator.join(visible.shown_name(change.tool, language) for change in approved)
+        told = _APPROVED.say(language).format(name=name, tools=tools)
+        return "\n".join((told, *changes_in(self._status(name), language)))
 
     async def restart(self, name: str, invocation: Invocation) -> str:
         await self.servers.restart(name)
@@ -76,8 +88,11 @@ class _ServerCommand:
         return self._working(name, invocation.language)
 
     def _working(self, name: str, language: Language) -> str:
-        status = next(status for status in self.servers.status() if status.name == name)
+        status = self._status(name)
         return "\n".join((_WORKS.say(language).format(name=name, tools=status.tools), *changes_in(status, language)))
+
+    def _status(self, name: str) -> ServerStatus:
+        return next(status for status in self.servers.status() if status.name == name)
 
     def _listing(self, invocation: Invocation) -> str:
         language, zone = invocation.language, self.zone(invocation.reader)
@@ -129,30 +144,38 @@ def changes_in(status: ServerStatus, language: Language) -> Iterator[str]:
     """What waits for the owner's word, so that they know what they approve."""
     if status.moved:
         yield _OTHER_COMMAND.say(language).format(
-            before=visible.shown(status.moved, language), after=visible.shown(status.shown, language), name=status.name
+            before=visible.shown(status.moved, language),
+            after=visible.shown(status.shown, language),
+            name=status.name,
+            code=status.code,
         )
     if status.withheld:
-        yield _WAITS.say(language).format(name=status.name)
+        yield _WAITS.say(language).format(name=status.name, code=status.code)
         yield from change_lines(status.withheld, language)
 
 
 def change_lines(changes: Sequence[Change], language: Language) -> Iterator[str]:
     """Each change on a line, with what a description was and is."""
-    for change in changes[:_MAX_CHANGES]:
+    for change in changes[:MAX_AT_ONCE]:
         name = visible.shown_name(change.tool, language)
-        after = visible.shown(change.after, language)
+        after, parameters = _whole(change.after, language), _whole(change.parameters, language)
         if change.kind == "new":
-            yield f"  - {_NEW.say(language).format(tool=name, after=after)}"
+            yield f"  - {_NEW.say(language).format(tool=name, after=after, parameters=parameters)}"
             continue
-        parts = [_SCHEMA.say(language)] if change.schema else []
+        parts = [_SCHEMA.say(language).format(parameters=parameters)] if change.schema else []
         if change.before or change.after:
-            before = visible.shown(change.before, language)
+            before = _whole(change.before, language)
             parts.append(_DESCRIBED.say(language).format(before=before, after=after))
         if change.rest:
             parts.append(_REST.say(language))
         yield f"  - {name}{Words('：', ': ').say(language)}{Words('；', '; ').say(language).join(parts)}"
-    if (more := len(changes) - _MAX_CHANGES) > 0:
+    if (more := len(changes) - MAX_AT_ONCE) > 0:
         yield _MORE_CHANGES.say(language).format(count=more)
+
+
+def _whole(text: str, language: Language) -> str:
+    """A text that is about to be approved: nothing of a description is left out, for what was not read may be in it."""
+    return visible.shown(text, language, limit=_LONGEST)
 
 
 _FORMS = (
@@ -160,7 +183,12 @@ _FORMS = (
         Words("", ""),
         Words("各服务器的状态，和等认可的改动", "the state of each server, and changes that wait for approval"),
     ),
-    Form(Words("认可 名字", "approve NAME"), Words("认可一个服务器现在的样子", "approve a server as it is now")),
+    Form(
+        Words("认可 名字 [代码]", "approve NAME [CODE]"),
+        Words(
+            "看它变成了什么；带上列出的代码就是认可", "see what became of it; with the code listed there, approve it"
+        ),
+    ),
     Form(Words("重启 名字", "restart NAME"), Words("重启一个服务器", "start a server anew")),
     Form(Words("刷新 名字", "refresh NAME"), Words("再问一遍它有哪些工具", "ask it anew which tools it has")),
 )
@@ -172,8 +200,8 @@ _STATES: Mapping[State, Words] = {
     "off": Words("在 mcp.json 里关掉了", "switched off in mcp.json"),
 }
 _USAGE = Words(
-    "写法：/mcp，/mcp approve 名字，/mcp restart 名字，/mcp refresh 名字。",
-    "Write /mcp, /mcp approve NAME, /mcp restart NAME or /mcp refresh NAME.",
+    "写法：/mcp，/mcp approve 名字 代码，/mcp restart 名字，/mcp refresh 名字。",
+    "Write /mcp, /mcp approve NAME CODE, /mcp restart NAME or /mcp refresh NAME.",
 )
 _BY_HAND = Words("这个要你本人来，程序不行。", "You must do this yourself; a program cannot.")
 _EDITED = Words("改过的消息不算，请重新发一条。", "An edited message does not count; please send it afresh.")
@@ -184,22 +212,26 @@ _TOOLS = Words("{count} 个工具", "{count} tools")
 _AGAIN = Words("（{time} 以后再试）", " (tried again after {time})")
 _MOVED = Words("等你认可", "waits for your word")
 _OTHER_COMMAND = Words(
-    "  ⚠ 要运行的变了，没有启动。原来是 {before}，现在是 {after}。是你改的就 /mcp approve {name}",
+    "  ⚠ 要运行的变了，没有启动。原来是 {before}，现在是 {after}。是你改的就 /mcp approve {name} {code}",
     "  ⚠ What is run is something else now, and was not started. It was {before} and is {after}. "
-    "If that was you: /mcp approve {name}",
+    "If that was you: /mcp approve {name} {code}",
 )
 _WAITS = Words(
-    "  ⚠ 有的工具和认可时不一样，先不给用。看过没问题就 /mcp approve {name}：",
-    "  ⚠ Some tools are not what was approved, and are withheld. If they look right: /mcp approve {name}:",
+    "  ⚠ 有的工具和认可时不一样，先不给用。看过没问题就 /mcp approve {name} {code}：",
+    "  ⚠ Some tools are not what was approved, and are withheld. If they look right: /mcp approve {name} {code}:",
 )
-_NEW = Words("{tool}：新的，说明是 {after}", "{tool}: new, described as {after}")
-_SCHEMA = Words("参数变了", "its parameters changed")
+_NEW = Words(
+    "{tool}：新的，说明是 {after}，参数是 {parameters}", "{tool}: new, described as {after}, taking {parameters}"
+)
+_SCHEMA = Words("参数变了，现在是 {parameters}", "its parameters changed and are {parameters}")
 _DESCRIBED = Words("说明原来是 {before}，现在是 {after}", "its description was {before} and is {after}")
 _REST = Words("说明以外的标注变了", "what is noted besides the description changed")
-_MORE_CHANGES = Words("  - 还有 {count} 个", "  - {count} more")
+_MORE_CHANGES = Words("  - 还有 {count} 个，认可了这些再看", "  - {count} more, shown after these are approved")
 _LEFT_OUT = Words("  工具 {tool} 没有用：{why}", "  Tool {tool} is not used: {why}")
 _MORE_LEFT_OUT = Words("  还有 {count} 个没有用", "  {count} more are not used")
 _APPROVED = Words("认可了 {name} 的 {tools}。", "Approved of {name}: {tools}.")
-_AND_MORE = Words(" 等 {count} 个", " and others, {count} in all")
+_LOOK = Words(
+    "先看过 {name} 变成了什么，再带上代码认可：", "See first what became of {name}, and approve it with the code:"
+)
 _TAKEN = Words("认可了，会启动 {name}。", "Approved; {name} will be started.")
 _WORKS = Words("{name} 正常，{tools} 个工具。", "{name} is up, with {tools} tools.")
