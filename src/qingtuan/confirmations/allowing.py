@@ -22,7 +22,7 @@ from qingtuan.errors import UsageWrong
 from qingtuan.identity.redaction import mask
 from qingtuan.identity.trust import Risk
 from qingtuan.language import Language, Words
-from qingtuan.tools.tool import Tool
+from qingtuan.tools.tool import Tool, wire_name
 
 DEFAULT = timedelta(days=30)
 LONGEST = timedelta(days=365)
@@ -158,7 +158,7 @@ def _lasting(days: int) -> timedelta:
 def check_risk(tool: Tool) -> None:
     """Raises `UsageWrong` for a tool that needs no standing yes, or can have none."""
     if (words := _NO_STANDING.get(tool.risk)) is not None:
-        raise UsageWrong(_filled(words, tool=tool.name))
+        raise UsageWrong(_filled(words, tool=wire_name(tool.name)))
 
 
 def pattern_for(giving: Giving, tool: Tool) -> Pattern:
@@ -176,16 +176,15 @@ def pattern_for(giving: Giving, tool: Tool) -> Pattern:
         patterns |= {name: ANYTHING for name in parameters if name not in patterns}
     missing = [name for name in tool.parameters.get("required", ()) if name not in patterns]
     if missing:
-        zh, en = "、".join(missing), ", ".join(missing)
-        raise UsageWrong(
-            Words(_LEFT_OPEN.zh.format(tool=tool.name, names=zh), _LEFT_OPEN.en.format(tool=tool.name, names=en))
-        )
+        name, shown = wire_name(tool.name), list(map(_short, missing[:_NAMES_SHOWN]))
+        zh, en = "、".join(shown), ", ".join(shown)
+        raise UsageWrong(Words(_LEFT_OPEN.zh.format(tool=name, names=zh), _LEFT_OPEN.en.format(tool=name, names=en)))
     return tuple((name, patterns[name]) for name in parameters if name in patterns)
 
 
 def near(name: str, names: Collection[str]) -> UsageWrong:
     """The error for a name that no tool has, with the names that come near it."""
-    found = get_close_matches(name[:64], names, n=3, cutoff=0.4)
+    found = get_close_matches(name[:64], list(map(wire_name, names)), n=3, cutoff=0.4)
     if not found:
         return UsageWrong(_filled(_NO_TOOL, name=name))
     zh, en = "、".join(found), ", ".join(found)
@@ -195,12 +194,12 @@ def near(name: str, names: Collection[str]) -> UsageWrong:
 
 def _no_parameter(name: str, tool: Tool, parameters: list[str]) -> Words:
     if not parameters:
-        return _filled(_NO_PARAMETERS, tool=tool.name)
+        return _filled(_NO_PARAMETERS, tool=wire_name(tool.name))
     close = get_close_matches(name[:64], parameters, n=3, cutoff=0.5) or parameters[:_NAMES_SHOWN]
-    shown = _short(name)
+    called, shown, near = wire_name(tool.name), _short(name), list(map(_short, close))
     return Words(
-        _NO_PARAMETER.zh.format(tool=tool.name, name=shown, names="、".join(close)),
-        _NO_PARAMETER.en.format(tool=tool.name, name=shown, names=", ".join(close)),
+        _NO_PARAMETER.zh.format(tool=called, name=shown, names="、".join(near)),
+        _NO_PARAMETER.en.format(tool=called, name=shown, names=", ".join(near)),
     )
 
 

@@ -21,6 +21,7 @@ from qingtuan.language import Language, Words
 from qingtuan.memory.wiki.one_line import flat
 from qingtuan.messages import Material, Origin
 from qingtuan.models.chat import Call, ChatMessage
+from qingtuan.tools.tool import wire_name
 
 KINDS = (
     Kind.MESSAGE_RECEIVED,
@@ -207,7 +208,8 @@ class _Builder:
     def _question_closed(self, event: Event) -> None:
         outcome = "expired" if event.kind is Kind.CONFIRMATION_EXPIRED else event.payload["answer"]
         if (words := _CLOSED.get(outcome)) is not None:
-            self._note(words.say(self._language).format(tool=event.payload["tool"]), event)
+            # A server may have chosen the name: within a sentence of ours it stands as it does on the wire.
+            self._note(words.say(self._language).format(tool=wire_name(event.payload["tool"])), event)
 
     # What a provider refused
 

@@ -19,7 +19,7 @@ from qingtuan.models.chat import Call
 from qingtuan.prompt.history import UNKNOWN_OUTCOME
 from qingtuan.prompt.view import TurnView
 from qingtuan.tools.run import Outcome, Prepared, batches, prepare, refusal, waiting
-from qingtuan.tools.tool import ToolContext
+from qingtuan.tools.tool import ToolContext, wire_name
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.progress import MessageOut, ToolRuns
 from qingtuan.turn.questions import WAITS_FOR_OWNER, addressed, question_of, word_to_asker
@@ -143,7 +143,8 @@ class Calls:
         self, prepared: Prepared, view: TurnView, *, resumed: bool = False, cause: str | None = None
     ) -> None:
         started = self._started(prepared, resumed=resumed, cause=cause)
-        self.kit.stage.show(self.turn.session.id, ToolRuns(prepared.tool.name))
+        name = wire_name(prepared.tool.name)
+        self.kit.stage.show(self.turn.session.id, ToolRuns(name))
         context = ToolContext(
             reader=self.turn.reader,
             session=self.turn.session.id,
@@ -153,7 +154,7 @@ class Calls:
             material=view.material,
             now=view.now,
             language=view.language,
-            report=lambda line: self.kit.stage.show(self.turn.session.id, ToolRuns(prepared.tool.name, line)),
+            report=lambda line: self.kit.stage.show(self.turn.session.id, ToolRuns(name, line)),
         )
         self._finish(await self.kit.runner.execute(prepared, context), cause=cause)
 

@@ -198,7 +198,7 @@ def attachments_of(events: Iterable[Event]) -> tuple[Attachment, ...]:
 def done_so_far(events: Sequence[Event], language: Language) -> str:
     """One sentence about the calls of a turn that may have changed something; empty if there are none."""
     changing = {
-        event.payload["call"]: event.payload["name"]
+        event.payload["call"]: wire_name(event.payload["name"])
         for event in events
         if event.kind is Kind.TOOL_STARTED and event.payload["risk"] != Risk.READ
     }

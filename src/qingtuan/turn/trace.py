@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from decimal import Decimal
 
+from qingtuan.confirmations.visible import escaped
 from qingtuan.errors import NotThere
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
@@ -80,9 +81,8 @@ def timeline(found: Trace, language: Language, zone: tzinfo) -> str:
     when = f"{first.time.astimezone(zone):%Y-%m-%d %H:%M:%S}"
     lines = [f"{found.turn}  {when}  {place.person}  {place.space}  {place.session}", ""]
     for step in steps(found, language):
-        head, *rest = step.head.split("\n")
-        lines.append(f"{step.at:8.2f}  {head}")
-        lines += [f"{'':10}{line}" for line in (*rest, *step.below)]
+        lines.append(f"{step.at:8.2f}  {step.head}")
+        lines += [f"{'':10}{line}" for line in step.below]
     return "\n".join((*lines, "", summary(found, language)))
 
 
@@ -93,7 +93,8 @@ def steps(found: Trace, language: Language) -> Iterator[Step]:
     for event in found.events:
         requests += event.kind is Kind.MODEL_REQUESTED
         tell = _other if "forgotten" in event.payload else _TELLERS.get(event.kind, _other)
-        said = tell(event, language)
+        # Names and results are other programs' words: none of them makes lines of its own here, or hides a part.
+        said = tuple(map(escaped, tell(event, language)))
         if event.kind is Kind.MODEL_REQUESTED:
             said = (f"{said[0]} #{requests}", *said[1:])
         yield Step((event.time - beginning).total_seconds(), said[0], said[1:])

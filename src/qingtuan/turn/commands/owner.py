@@ -17,7 +17,7 @@ from qingtuan.identity.trust import may_answer
 from qingtuan.language import Language, Words
 from qingtuan.models.routing import Route
 from qingtuan.models.usage import Price, Spent, Use, spent, spent_by
-from qingtuan.tools.tool import Tool
+from qingtuan.tools.tool import Tool, wire_name
 from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
 from qingtuan.turn.costs import uses_since
 from qingtuan.turn.kit import Kit
@@ -107,8 +107,9 @@ class _Shows:
             found: Sequence[Tool] = await self.kit.tools.find(invocation.argument, reader, _FOUND_AT_MOST)
         else:
             found = registry.core(reader)
-        lines = [f"{tool.name} [{tool.risk}]  {_first_line(tool)}" for tool in found]
-        paged = Counter(tool.name.rpartition("__")[0] for tool in registry.allowed(reader) if not tool.core)
+        # A server chose these names: on the wire they are plain, and can be typed.
+        lines = [f"{wire_name(tool.name)} [{tool.risk}]  {_first_line(tool)}" for tool in found]
+        paged = Counter(_group(tool) for tool in registry.allowed(reader) if not tool.core)
         if paged and not invocation.argument:
             groups = [f"{name} {count}" if name else str(count) for name, count in paged.items()]
             lines.append(_PAGED.say(language).format(groups=_COMMA.say(language).join(groups)))
@@ -154,6 +155,12 @@ def _said(found: Spent, language: Language) -> str:
     money = " + ".join(f"{amount.quantize(_CENT)} {currency}" for currency, amount in found.cost.items())
     words = _USED.say(language).format(turns=found.turns, tokens=found.tokens)
     return f"{words}{_COSTS.say(language).format(money=money)}" if money else words
+
+
+def _group(tool: Tool) -> str:
+    """The server that brings a tool; empty for one of ours."""
+    prefix, mark, _ = tool.name.partition("__")
+    return prefix if mark else ""
 
 
 def _first_line(tool: Tool) -> str:

@@ -12,7 +12,7 @@ from qingtuan.errors import NotAllowed
 from qingtuan.events.log import Place
 from qingtuan.identity.accounts import is_key
 from qingtuan.language import Language, Words
-from qingtuan.tools.tool import Tool
+from qingtuan.tools.tool import Tool, wire_name
 from qingtuan.turn.commands.registry import Command, CommandReply, Form, Invocation
 from qingtuan.turn.kit import Kit
 
@@ -49,7 +49,7 @@ class _Standing:
             case Revoking(number):
                 given = self.kit.standing.revoke(number, _place(invocation), cause=invocation.message.id)
                 words = _REVOKED.say(invocation.language)
-                return CommandReply(words.format(number=number, tool=given.yes.tool))
+                return CommandReply(words.format(number=number, tool=wire_name(given.yes.tool)))
             case _:
                 return CommandReply(self._listing(invocation))
 
@@ -64,7 +64,7 @@ class _Standing:
         language = invocation.language
         head = _GIVEN.say(language).format(
             number=given.yes.number,
-            tool=tool.name,
+            tool=wire_name(tool.name),
             days=(_DAY if giving.lasts.days == 1 else _DAYS).say(language).format(days=giving.lasts.days),
             day=_day(given.yes.expires, self._zone(invocation), language),
         )
@@ -90,7 +90,9 @@ class _Standing:
             used.say(language).format(count=given.used, last=last),
         )
         separator = Words("，", ", ").say(language)
-        lines = [f"#{given.yes.number} {given.yes.tool}{Words('：', ': ').say(language)}{separator.join(facts)}"]
+        lines = [
+            f"#{given.yes.number} {wire_name(given.yes.tool)}{Words('：', ': ').say(language)}{separator.join(facts)}"
+        ]
         if not given.counts(tool):
             lines.append(f"  ⚠ {(_GONE if tool is None else _CHANGED).say(language)}")
         hidden = tool.secrets if tool else ()
