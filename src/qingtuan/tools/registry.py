@@ -132,7 +132,8 @@ class Registry:
         """
         tool = self.find(name, reader)
         if tool is None:
-            raise _unknown(name, [wire_name(tool.name) for tool in self.allowed(reader)])
+            # What a server calls its tools is its own text, and no error of ours: those are found by a search.
+            raise _unknown(name, [wire_name(tool.name) for tool in self.allowed(reader) if not tool.foreign_words])
         return tool
 
 

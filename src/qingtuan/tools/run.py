@@ -24,7 +24,7 @@ from qingtuan.storage.files import content_hash
 from qingtuan.tools.registry import Registry
 from qingtuan.tools.schema import check_arguments
 from qingtuan.tools.shown import shown
-from qingtuan.tools.tool import Tool, ToolContext, ToolResult
+from qingtuan.tools.tool import Tool, ToolContext, ToolResult, wire_name
 
 GRACE = 1.0
 """Seconds that a cancelled call has to tidy up before it is left to itself."""
@@ -121,11 +121,14 @@ def prepare(call: Call, registry: Registry, situation: Situation, *, approved: s
     `approved` is the binding that a yes was given to (`Tool.binding`): the call runs if it still is that one.
     Pure.
     """
+    origin = Origin.SYSTEM
     try:
         tool = registry.get(call.name, situation.reader)
+        # A refusal says what is expected, in words of the schema; and it is not said that the request shows this tool.
+        origin = Origin.TOOL if tool.foreign_words else origin
         arguments = check_arguments(call.arguments, tool.parameters)
     except ForModel as error:
-        return refusal(call, error.words, situation.language)
+        return refusal(call, error.words, situation.language, origin)
     facts = _facts(tool, arguments, registry, situation)
     if approved is None:
         decided = verdict(facts)
@@ -164,10 +167,10 @@ def _facts(tool: Tool, arguments: Mapping[str, Any], registry: Registry, situati
     )
 
 
-def refusal(call: Call, words: Words, language: Language) -> Outcome:
-    """The outcome of a call that does not run, and why."""
+def refusal(call: Call, words: Words, language: Language, origin: Origin = Origin.SYSTEM) -> Outcome:
+    """The outcome of a call that does not run, and why. `origin` is that of the words."""
     text = words.say(language)
-    return Outcome("refused", call, text, shown(text, Origin.SYSTEM, call.name, language))
+    return Outcome("refused", call, text, shown(text, origin, wire_name(call.name), language), origin)
 
 
 def waiting(call: Call, language: Language) -> Outcome:
@@ -265,7 +268,7 @@ def _outcome(prepared: Prepared, task: asyncio.Task[ToolResult], context: ToolCo
 def _success(prepared: Prepared, result: ToolResult, context: ToolContext) -> Outcome:
     origin = _origin(prepared.tool, result.origin)
     text = _whole(result.text) or _NOTHING.say(context.language)
-    label = shown(text, origin, prepared.tool.name, context.language)
+    label = shown(text, origin, wire_name(prepared.tool.name), context.language)
     if (fault := _fault_of(result.data)) is not None:
         # What it did is done, and its text says so: only what no event can hold is left out.
         return Outcome("ok", prepared.call, text, label, origin, replace(result, data=None), detail=fault)
@@ -285,7 +288,7 @@ def _failure(prepared: Prepared, text: str, context: ToolContext, *, detail: str
     # What a foreign tool gives as its reason is material, too.
     origin = _origin(prepared.tool, None)
     text = _whole(text)
-    label = shown(text, origin, prepared.tool.name, context.language)
+    label = shown(text, origin, wire_name(prepared.tool.name), context.language)
     return Outcome("failed", prepared.call, text, label, origin, detail=detail)
 
 
@@ -337,7 +340,7 @@ def stuck(finished: Iterable[Mapping[str, Any]]) -> str | None:
         key = payload["attempt"]
         failures[key] = failures.get(key, 0) + 1 if payload["status"] in ("failed", "refused", "unknown") else 0
         if failures[key] >= MAX_FAILURES:
-            return str(payload["name"])
+            return wire_name(str(payload["name"]))
     return None
 
 
