@@ -90,7 +90,7 @@ def wording(wanted: Wanted) -> Wording:
     values = {name: _Value.of(name, value, wanted) for name, value in wanted.arguments.items()}
     sentence = _by_template(wanted, values) or _line_by_line(wanted, values)
     notes = [*_head(wanted), sentence, *_notes(wanted, values.values())]
-    over_long = any(visible.over_long(value.text) for value in values.values())
+    over_long = any(value.over_long or visible.over_long(name) for name, value in values.items())
     summary = " ".join(sentence.replace("\n", " ").split())
     if len(summary) > _MAX_SUMMARY:
         summary = f"{summary[: _MAX_SUMMARY - 1]}…"
@@ -118,6 +118,11 @@ class _Value:
     covered: tuple[str, ...]
     hidden: bool = False
 
+    @property
+    def over_long(self) -> bool:
+        """Whether so much of it is not shown that it must be thought over."""
+        return visible.over_long(self.text) or (self.hidden and len(visible.value_text(self.raw)) > _LONGEST_SECRET)
+
     @classmethod
     def of(cls, name: str, value: Any, wanted: Wanted) -> _Value:
         text, language = visible.value_text(value), wanted.language
@@ -126,7 +131,9 @@ class _Value:
         named = [kind for kind in secrets_in(f"{name}: {text}") if kind not in (*secrets_in(text), Secret.PHONE)]
         if name in wanted.tool.secrets or named:
             called = _secret_name(name, language) if name in wanted.tool.secrets else named[0].words.say(language)
-            return cls(value, _HIDDEN.say(language).format(name=called), (called,), hidden=True)
+            # Who chose the argument's name may have chosen it to hide something else: no password is a page long.
+            words = _HIDDEN if len(text) <= _LONGEST_SECRET else _MUCH_HIDDEN
+            return cls(value, words.say(language).format(name=called, length=len(text)), (called,), hidden=True)
         return cls(value, masked.text, tuple(kind.words.say(language) for kind in masked.kinds))
 
 
@@ -135,6 +142,9 @@ def _secret_name(name: str, language: Language) -> str:
     return words.say(language) if words else visible.shown_name(name, language)
 
 
+_LONGEST_SECRET = 64
+"""Characters of a value that is not shown; of a longer one it is said how much there is."""
+_MUCH_HIDDEN = Words("[不显示：{name}，共 {length} 字]", "[not shown: {name}, {length} characters]")
 _HIDDEN = Words("[不显示：{name}]", "[not shown: {name}]")
 
 
