@@ -63,11 +63,14 @@ def fault_of(schema: Schema) -> str | None:
 
 
 def misfit(value: Any, schema: Schema) -> str | None:
-    """Why a value does not fit a schema that passed `fault_of`, or None if it does. Patterns are not checked."""
+    """Why a value does not fit a schema that passed `fault_of`, or None if it does, or if nobody can say so with
+    reasonable work: whoever made both can make that endless. Patterns are not checked."""
     from referencing.exceptions import Unresolvable
 
     try:
-        error = next(_validator(canonical(schema)).iter_errors(value), None)
+        error = next(_validator(canonical(schema)).errors(value), None)
+    except _TooMuch:
+        return None
     except (Unresolvable, RecursionError, ArithmeticError, ValueError) as broken:
         return type(broken).__name__
     return f"{_path(error.absolute_path) or '{}'}: {error.message}" if error is not None else None
@@ -212,9 +215,9 @@ def _library_problems(arguments: dict[str, Any], schema: Schema) -> Iterator[_Pr
     from referencing.exceptions import Unresolvable
 
     try:
-        for error in _validator(canonical(schema)).iter_errors(arguments):
+        for error in _validator(canonical(schema)).errors(arguments):
             yield from _from_library(error)
-    except (Unresolvable, RecursionError) as error:
+    except (Unresolvable, RecursionError, ArithmeticError, _TooMuch) as error:
         words = Words("这个工具的参数表坏了，用不了", "this tool's own schema is broken; it cannot be used")
         raise ArgumentsRefused(words, detail=repr(error)) from error
 
@@ -242,8 +245,47 @@ def _path(steps: Sequence[str | int]) -> str:
     return text
 
 
+_MAX_WORK = 50_000
+"""Looks of a keyword at a value in one check: a third of a second. References that branch and lead back into themselves
+take more than anybody has, with a value of a few levels."""
+
+
+class _TooMuch(Exception):
+    """A check takes more work than it is worth."""
+
+
+@dataclass(slots=True)
+class _Validator:
+    """The library's validator of one schema, and how much work it may still do in the check under way."""
+
+    library: Any = None
+    left: int = 0
+
+    def errors(self, value: Any) -> Iterator[Any]:
+        """What does not fit. Raises `_TooMuch`, besides whatever the library raises."""
+        self.left = _MAX_WORK
+        yield from self.library.iter_errors(value)
+
+    def counting(self, check: Any) -> Any:
+        """A keyword's check that counts its work: each part of the schema that it looks at in turn."""
+
+        def counted(validator: Any, value: Any, instance: Any, within: Any) -> Any:
+            self.left -= _size(value)
+            if self.left < 0:
+                raise _TooMuch
+            return check(validator, value, instance, within)
+
+        return counted
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, Mapping):
+        return 1 + sum(1 + (len(part) if isinstance(part, list) else 0) for part in value.values())
+    return 1 + (len(value) if isinstance(value, list) else 0)
+
+
 @lru_cache(maxsize=256)
-def _validator(schema: str) -> Any:
+def _validator(schema: str) -> _Validator:
     from jsonschema import validators
     from referencing import Registry
 
@@ -254,18 +296,21 @@ def _validator(schema: str) -> Any:
         return () if "patternProperties" in within else additional(validator, allowed, instance, within)
 
     extend: Any = validators.extend
-    # Patterns are of another dialect than Python's, and a hostile one never ends: whoever wrote the schema
-    # checks them on their own side.
-    kind = extend(
-        base,
-        {
-            "pattern": _unchecked,
-            "patternProperties": _unchecked,
-            "additionalProperties": additional_unless_patterns,
-        },
-    )
+    # Patterns are of another dialect than Python's, and a hostile one never ends; what is unevaluated is worked out
+    # anew at each level: whoever wrote the schema checks them on their own side.
+    ours = {
+        "pattern": _unchecked,
+        "patternProperties": _unchecked,
+        "unevaluatedItems": _unchecked,
+        "unevaluatedProperties": _unchecked,
+        "additionalProperties": additional_unless_patterns,
+        "uniqueItems": _unique,
+    }
+    made = _Validator()
+    kind = extend(base, {name: made.counting(check) for name, check in {**base.VALIDATORS, **ours}.items()})
     # An empty registry: a reference to an address must never be fetched.
-    return kind(json.loads(schema), format_checker=_format_checker(), registry=Registry())
+    made.library = kind(json.loads(schema), format_checker=_format_checker(), registry=Registry())
+    return made
 
 
 def _format_checker() -> Any:
@@ -283,6 +328,14 @@ def _for_text(fits: Callable[[str], bool]) -> Callable[[object], bool]:
 
 def _unchecked(*_: Any) -> Any:
     return ()
+
+
+def _unique(_validator: Any, wanted: Any, instance: Any, _within: Any) -> Any:
+    """No two items alike. The library compares each with each."""
+    from jsonschema import ValidationError
+
+    if wanted is True and isinstance(instance, list) and len(set(map(canonical, instance))) < len(instance):
+        yield ValidationError("two of the items are alike")
 
 
 # Saying what is expected
