@@ -74,6 +74,7 @@ _CHINESE: Mapping[str, tuple[str, str]] = {
         "服务商拒绝了请求，原因重试也改变不了。",
         "A provider refused a request for a reason that a retry does not change.",
     ),
+    "ServerDown": ("带来工具的服务器起不来。", "A server that brings tools cannot be started."),
     "HomeInUse": ("数据文件夹正被另一个进程用着。", "The data folder belongs to another running process."),
     "StorageFailed": ("磁盘或数据库拒绝了。", "The disk or the database refused."),
     "PageUnreadable": (

@@ -269,11 +269,7 @@ async def test_nobody_believes_the_sentence_of_an_untrusted_server(tmp_path: Pat
 
 
 async def test_a_tool_that_can_only_run_as_a_task_is_left_out_with_the_reason(tmp_path: Path) -> None:
-    tools = [
-        tool("send"),
-        tool("long", execution={"taskSupport": "required"}),
-        tool("may", execution={"taskSupport": "optional"}),
-    ]
+    tools = [tool("send"), *(tool(how, execution={"taskSupport": how}) for how in ("required", "optional"))]
     async with meeting(tmp_path, {"tools": tools}) as (chat, _):
         (status,) = chat.app.servers.status()
         assert (status.tools, [one.name for one in status.left_out]) == (2, ["required"])
