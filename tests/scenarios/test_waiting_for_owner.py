@@ -303,6 +303,18 @@ async def test_what_ran_out_while_we_were_down_is_told_once(chat: Conversation) 
     assert chat.deliver(HOME) == []
 
 
+async def test_what_runs_out_while_nothing_can_be_written_is_told_when_it_can(chat: Conversation) -> None:
+    await chat.say(WISH, MEMBER, GROUP)
+    chat.deliver(HOME)
+    database = chat.app.kit.record.log.database
+    database.execute("PRAGMA query_only=ON")
+    await chat.later(minutes=31)
+    database.execute("PRAGMA query_only=OFF")
+    await chat.later(minutes=2)
+    assert len(chat.deliver(GROUP)) == 1
+    assert len(chat.deliver(HOME)) == 1
+
+
 async def test_a_question_of_ones_own_runs_out_quietly(chat: Conversation) -> None:
     await chat.say(WISH)
     await chat.later(minutes=31)

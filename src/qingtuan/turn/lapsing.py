@@ -35,29 +35,33 @@ class Lapsing:
         if event.kind is Kind.CONFIRMATION_ASKED:
             self._asked.set()
         elif event.kind is Kind.CONFIRMATION_EXPIRED:
-            with suppress(StorageFailed):  # it stays untold, for the next time or the next start
+            with suppress(StorageFailed):  # it stays untold, for the next look or the next start
                 self.tell()
 
     async def run(self) -> None:
         """Watch the time of whatever is open, until cancelled."""
-        kit = self._work.kit
         while True:
             self._asked.clear()
-            with suppress(StorageFailed):
-                kit.book.expire()
-            soonest = min((asked.expires for asked in kit.book.open()), default=None)
-            if soonest is None:
-                await self._asked.wait()
-                continue
-            seconds = (soonest - kit.record.clock.now()).total_seconds()
-            await self._wait(min(max(seconds, 0.0), _LONGEST_SLEEP))
+            await self._wait(self._look())
 
-    async def _wait(self, seconds: float) -> None:
-        """Until so much time has passed, or something new is asked that may run out earlier."""
-        waits = [
-            asyncio.ensure_future(self._work.kit.record.clock.sleep(seconds)),
-            asyncio.ensure_future(self._asked.wait()),
-        ]
+    def _look(self) -> float | None:
+        """End what is over, and tell of it. Seconds until there is something to do again; None if nothing is open."""
+        kit = self._work.kit
+        try:
+            kit.book.expire()
+            self.tell()
+        except StorageFailed:
+            return _LONGEST_SLEEP  # perhaps it can be written down by then
+        soonest = min((asked.expires for asked in kit.book.open()), default=None)
+        if soonest is None:
+            return None
+        return min(max((soonest - kit.record.clock.now()).total_seconds(), 0.0), _LONGEST_SLEEP)
+
+    async def _wait(self, seconds: float | None) -> None:
+        """Until so much time has passed, if that is given, or something new is asked that may run out earlier."""
+        waits: list[asyncio.Future[object]] = [asyncio.ensure_future(self._asked.wait())]
+        if seconds is not None:
+            waits.append(asyncio.ensure_future(self._work.kit.record.clock.sleep(seconds)))
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
