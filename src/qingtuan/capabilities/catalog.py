@@ -59,7 +59,8 @@ class Catalog:
         self._supply: Supply = _Steady()
         self._granted = granted
         self._sources: dict[str, tuple[Tool, ...]] = {}
-        self._stale: set[str] = set()
+        self._stale: dict[str, None] = {}
+        """Sources whose tools the search does not know yet, in the order in which they changed."""
         self._settling = asyncio.Lock()
         self._registry = Registry((), granted)
 
@@ -83,7 +84,7 @@ class Catalog:
         if given == self._sources.get(source, ()):
             return
         self._sources[source] = given
-        self._stale.add(source)
+        self._stale[source] = None
         counting: dict[str, Tool] = {}
         for tool in (tool for known in self._sources.values() for tool in known):
             counting.setdefault(wire_name(tool.name), tool)
@@ -107,11 +108,11 @@ class Catalog:
         """Bring what can be searched up to date with what can be called."""
         async with self._settling:
             while self._stale:
-                source = self._stale.pop()
-                registry = self.registry
+                source = next(iter(self._stale))
+                registry, tools = self.registry, self._sources[source]
                 # What stands in every request needs no finding. The search goes by roles alone: what a setting adds
                 # to a tool's own stands in its place there.
-                known = [
-                    replace(tool, roles=registry.roles_of(tool)) for tool in self._sources[source] if not tool.core
-                ]
+                known = [replace(tool, roles=registry.roles_of(tool)) for tool in tools if not tool.core]
                 await asyncio.to_thread(self._search.put, source, known)
+                if self._sources[source] is tools:  # else they are others by now, and stale again
+                    del self._stale[source]
