@@ -97,6 +97,27 @@ async def test_nothing_listens_there(bench: Bench) -> None:
     assert bench.status("a").shown.endswith("/mcp?…")
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("method", ["initialize", "tools/call"])
+async def test_nobody_is_sent_on_to_another_place_with_our_key(bench: Bench, status: int, method: str) -> None:
+    async with RawServer(judge=lambda asked: result(asked, DONE)) as other:
+        away = [http(b"", status=status, location=other.url)]
+        remote = Remote(lambda _: away)
+        server = remote.server
+        if method == "initialize":
+            server = RawServer(judge=lambda _: away)
+        async with server:
+            headers = {"Authorization": "Bearer s3cr3t-token-value"}
+            await bench.begin({"a": {"url": server.url, "headers": headers, "startTimeout": 5, "timeout": 5}})
+            if method == "initialize":
+                await bench.until(lambda: bool(bench.error("a")))
+            else:
+                await bench.listed("a")
+                assert (await bench.run("a__act")).status in ("failed", "unknown")
+            await bench.servers.close()
+        assert other.asked == []
+
+
 async def test_a_server_that_speaks_no_tls(bench: Bench) -> None:
     async def plain(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(http(b"no TLS here", status=400))

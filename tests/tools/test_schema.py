@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from qingtuan.errors import ArgumentsRefused
-from qingtuan.tools.schema import check_arguments, fault_of
+from qingtuan.tools.schema import check_arguments, fault_of, misfit
 
 SEAT = {
     "type": "object",
@@ -184,3 +184,24 @@ def test_a_sound_foreign_schema_has_no_fault() -> None:
     for _ in range(200):
         nested = {"properties": {"a": nested}}
     assert fault_of(nested) == "nested deeper than 32"
+
+
+@pytest.mark.parametrize(
+    ("items", "fits"), [([1, 2], True), ([{"a": 1}, {"a": 2}], True), ([{"a": 1}, {"a": 1}], False)]
+)
+def test_items_that_must_differ(items: list[Any], fits: bool) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "array", "uniqueItems": True}}}
+    assert (misfit({"a": items}, schema) is None) == fits
+    assert misfit({"a": [1, 1]}, {"properties": {"a": {"uniqueItems": False}}}) is None
+
+
+def test_a_check_that_would_never_end_is_given_up() -> None:
+    branching = {"properties": {"a": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}}, "required": ["b"]}
+    deep: dict[str, Any] = {"b": 1}
+    for _ in range(25):
+        deep = {"a": deep, "b": 1}
+    assert misfit(deep, branching) is None
+    assert misfit({"a": {"a": {}}, "b": 1}, branching) is not None, "what takes little work is checked"
+    with pytest.raises(ArgumentsRefused, match="broken"):
+        check_arguments(json.dumps(deep), branching)
+    assert check_arguments('{"b": 1}', branching) == {"b": 1}, "and the next one has its own measure"
