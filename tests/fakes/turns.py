@@ -98,15 +98,22 @@ def last(request: Request) -> ChatMessage:
     return request.messages[-1]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Shelf:
     """Tools that never change."""
 
     registry: Registry
     most_paged: int = 24
+    asked: list[str] = field(default_factory=list)
+    """What was searched for."""
+    fault: Exception | None = None
+    """Raised by each search."""
 
     async def find(self, query: str, reader: Reader, limit: int) -> list[Tool]:
         """Tools whose description has a word of the query."""
+        self.asked.append(query)
+        if self.fault is not None:
+            raise self.fault
         allowed = self.registry.allowed(reader)
         return [tool for tool in allowed if any(word in tool.description for word in query.split())][:limit]
 
@@ -284,6 +291,7 @@ class World:
         self.ended: list[tuple[Turn, Outcome]] = []
         self.left_sessions: list[Session] = []
         self.record = Record(self.log, Requests(self.log), Sessions(self.log, ids), Outbox(self.log), ids, self.clock)
+        self.shelf = Shelf(Registry(plan.tools, plan.granted))
         self.kit = self._kit()
         self.work = Work(self.kit, self.queues, self._after_turn)
         self.commands = self._commands()
@@ -300,7 +308,7 @@ class World:
                 Lineup("scripted", lambda name: self.model.profile),
                 Persistent(self.clock, random.Random(0)),
             ),
-            tools=Shelf(Registry(plan.tools, plan.granted)),
+            tools=self.shelf,
             runner=Runner(self.clock),
             book=Book(self.log, self.clock),
             standing=StandingBook(self.log, self.clock),

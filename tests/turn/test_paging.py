@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from qingtuan.errors import StorageFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.outbox import outbound
 from qingtuan.identity.trust import Risk
+from qingtuan.language import Words
 from qingtuan.messages import Attachment
 from qingtuan.models.chat import Request
 from qingtuan.tools.tool import Tool, ToolContext, ToolResult
@@ -98,6 +100,31 @@ async def test_for_a_small_model_code_searches_by_what_was_said(open_world: Open
     assert names(world.model.requests[-1]) == ["draw", "server__seats"]
     await world.say("谢谢你帮我看")
     assert names(world.model.requests[-1]) == ["draw", "server__seats"]
+
+
+async def test_a_search_for_a_small_model_that_fails_costs_its_tools_and_not_the_answer(open_world: Opener) -> None:
+    world = open_world(tools=(tool_of("draw", draw, risk=Risk.READ), paged("server__seats", description="查 座位")))
+    world.model.profile = replace(world.model.profile, searches=False)
+    world.shelf.fault = StorageFailed(Words("磁盘满了", "the disk is full"))
+    assert [sent.text for sent in await world.say("还有 座位 吗")] == ["好的。"]
+    assert names(world.model.requests[-1]) == ["draw"]
+    (noted,) = world.events(Kind.TURN_FAILED)
+    assert "the disk is full" in noted.payload["detail"]
+
+
+async def test_after_a_yes_nothing_is_searched_for_again(open_world: Opener) -> None:
+    world = open_world(
+        tools=(
+            tool_of("post", done, risk=Risk.ACT, description="别的"),
+            paged("server__seats", description="查 座位"),
+        )
+    )
+    world.model.profile = replace(world.model.profile, searches=False)
+    world.model.script = in_order(calls(("post", {})), says("发了。"))
+    await world.say("查 座位 再发")
+    assert [sent.text for sent in await world.say("确认")] == ["发了。"]
+    assert world.shelf.asked == ["查 座位 再发"]
+    assert names(world.model.requests[-1]) == ["post", "server__seats"]
 
 
 async def test_a_new_session_begins_with_the_core(world: World) -> None:

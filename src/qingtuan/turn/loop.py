@@ -59,14 +59,20 @@ class Loop:
 
     async def _start(self) -> Event:
         """Begin the turn: with what the memory knows about it, and the event that says so."""
-        log, failure = self.kit.record.log, ""
-        tools = await self._tools_for_small_model()
+        log = self.kit.record.log
+        failures: list[str] = []
+        # Without tools that are found for it, or without memory, it can still talk.
+        try:
+            tools = await self._tools_for_small_model()
+        except QingtuanError as error:
+            tools = []
+            failures.append(str(error))
         self.kit.book.expire()  # what ran out must not stand in the request as if it still waited
         try:
             injected = await self.kit.memory.inject(self.turn.reader, self.turn.words)
         except QingtuanError as error:
-            # Without memory it can still talk, and say so.
-            injected, failure = Injected("", "", of_others=False), str(error)
+            injected = Injected("", "", of_others=False)
+            failures.append(str(error))
         with log.transaction():
             texts = {"pinned": injected.pinned, "recalled": injected.recalled}
             memory: dict[str, object] = {
@@ -76,17 +82,19 @@ class Loop:
             payload = {**self.turn.started_payload(), "memory": memory}
             payload |= {"tools": tools} if tools else {}
             started = log.append(Kind.TURN_STARTED, self.turn.place, payload, cause=self.turn.cause)
-            if failure:
+            for failure in failures:
                 log.append(Kind.TURN_FAILED, self.turn.place, {"detail": failure}, cause=self.turn.cause)
         return started
 
     async def _tools_for_small_model(self) -> list[str]:
-        """Names of paged tools that fit the speaker's words, for a model that would not search for them itself."""
+        """Names of paged tools that fit the speaker's words, for a model that would not search for them itself. They
+        stand with the message that was said: a turn that goes on after a yes has them from the turn that asked."""
         kit, reader = self.kit, self.turn.reader
+        words = "\n".join(message.text for message in self.turn.messages)
         paged = len(kit.registry.allowed(reader)) > len(kit.registry.core(reader))
-        if kit.models.choose("reason").profile.searches or not paged or not self.turn.words.strip():
+        if kit.models.choose("reason").profile.searches or not paged or not words.strip():
             return []
-        found = await kit.tools.find(self.turn.words, reader, _FOR_SMALL_MODEL)
+        found = await kit.tools.find(words, reader, _FOR_SMALL_MODEL)
         return [wire_name(tool.name) for tool in found if not tool.core]
 
     async def _rounds(self, scene: Frame, calls: Calls) -> Outcome:
