@@ -69,7 +69,7 @@ def _row(command: Command, language: Language) -> tuple[str, ...]:
     usage = f" {code(command.usage)}" if command.usage else ""
     more = f"<br>{_OLDER.say(language)} {' '.join(older)}" if older else ""
     who = _OWNER if command.owner_only else _STEERING if command.steers else _EVERYONE
-    where = _IN_PRIVATE if command.answers_in_private else _HERE
+    where = _IN_PRIVATE if command.prints.private else _HERE
     words = say(command.help, language, f"command /{command.name}")
     return f"{first} {second}{usage}{more}", words, who.say(language), where.say(language)
 

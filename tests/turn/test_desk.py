@@ -14,6 +14,7 @@ from qingtuan.events.inbox import Inbox
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
 from qingtuan.identity.access import GUEST_LIMITS, MEMBER_LIMITS, AccessRules
+from qingtuan.identity.privacy import Prints
 from qingtuan.identity.scopes import Role
 from qingtuan.language import Words
 from qingtuan.messages import Space
@@ -309,7 +310,7 @@ async def test_an_owners_command_tells_others_one_refusal(open_world: Opener) ->
     async def run(invocation: Invocation) -> CommandReply:
         return CommandReply("SECRET")
 
-    world = open_world(commands=(command(run, owner_only=True), command(run, "私", "own", answers_in_private=True)))
+    world = open_world(commands=(command(run, owner_only=True), command(run, "私", "own", prints=Prints.PERSON)))
     assert texts(await world.say("/try", MEMBER)) == ["这个只有主人能用。"]
     assert texts(await world.say("/try")) == ["SECRET"]
     assert texts(await world.say("/own", OWNER_QQ, GROUP)) == ["这里是群，私聊我再说。"]

@@ -14,12 +14,13 @@ from qingtuan.clock import ManualClock
 from qingtuan.events.kinds import Kind
 from qingtuan.identity.scopes import Role
 from qingtuan.identity.trust import Risk
+from qingtuan.messages import Space
 from qingtuan.tools.tool import ToolContext
 from qingtuan.turn.commands.owner import owner_commands
 from qingtuan.turn.commands.registry import Commands
 from qingtuan.turn.desk import Desk
 from qingtuan.turn.trace import steps, summary, trace
-from tests.fakes.turns import GROUP, MEMBER, OWNER, START, Plan, World, calls, in_order, says, tool_of
+from tests.fakes.turns import GROUP, MEMBER, OWNER, OWNER_QQ, START, Plan, World, calls, in_order, says, tool_of
 
 
 async def look(context: ToolContext, values: dict[str, Any]) -> str:
@@ -41,8 +42,8 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     await world.close()
 
 
-async def only(world: World, text: str, account: str = OWNER) -> str:
-    (answer,) = await world.say(text, account)
+async def only(world: World, text: str, account: str = OWNER, space: Space | None = None) -> str:
+    (answer,) = await world.say(text, account, space)
     return answer.text
 
 
@@ -92,6 +93,7 @@ async def test_status_tools_and_models(world: World) -> None:
     assert "模型" not in await only(world, "/status", MEMBER)
     assert (await only(world, "/tools")).startswith("look [read]")
     assert "平时：scripted" in await only(world, "/model")
+    assert await only(world, "/model", OWNER_QQ, GROUP) == "这里是群，私聊我再说。"
 
 
 async def test_core_tools_are_listed_others_counted_and_found(world: World) -> None:

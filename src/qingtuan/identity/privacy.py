@@ -351,9 +351,14 @@ class Prints(StrEnum):
     GROUP = "group"
     """Memory of the group."""
     INTERNALS = "internals"
-    """Persona cards, logs, settings, and whatever else only the owner may know."""
+    """How the assistant is set up and works: persona cards, logs, settings, models, tools."""
+
+    @property
+    def private(self) -> bool:
+        """Whether it is for the private chat of the person who asks, and for no group."""
+        return self in (Prints.PERSON, Prints.INTERNALS)
 
 
 def answer_in_private(prints: Prints, space: Space) -> bool:
     """Whether the answer must go to the private chat of the person who asked instead of to `space`."""
-    return space.is_group and prints in (Prints.PERSON, Prints.INTERNALS)
+    return space.is_group and prints.private

@@ -116,7 +116,7 @@ async def test_what_it_does_not_take(say: Say, text: str) -> None:
 
 def test_only_the_owner_in_private_may_use_it(home: Home) -> None:
     command = command_of(Bench(home))
-    assert command.answers_in_private
+    assert command.prints.private
     assert not command.may_use(Reader("qq-2", Role.MEMBER, Space("private", "qq:2")))
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 from qingtuan.errors import NotAllowed, UsageWrong
 from qingtuan.events.log import Place
 from qingtuan.identity.people import People
-from qingtuan.identity.privacy import event_sight, may_write, sight
+from qingtuan.identity.privacy import Prints, answer_in_private, event_sight, may_write, sight
 from qingtuan.identity.redaction import secrets_in
 from qingtuan.identity.scopes import SHARED, Reader, Role, Scope, Visibility
 from qingtuan.language import Language, Words
@@ -22,6 +22,7 @@ from qingtuan.memory.recall import Listener, Recall
 from qingtuan.memory.undoing import Undoing
 from qingtuan.messages import Origin
 from qingtuan.turn.commands.registry import Command, CommandReply, Form, Invocation
+from qingtuan.turn.commands.running import IN_PRIVATE
 
 _Sub = Callable[[Invocation, str], Awaitable[str]]
 
@@ -38,8 +39,8 @@ def memory_commands(
         if word not in subs.by_word or not _fits(word, rest):
             # Words that only begin like a subcommand are something to remember: `/memory list of my books`.
             word, rest = "add", invocation.argument
-        if invocation.reader.space.is_group and not _of_group(word, rest):
-            raise NotAllowed(_IN_PRIVATE)
+        if answer_in_private(_prints(word, rest), invocation.reader.space):
+            raise NotAllowed(IN_PRIVATE)
         return CommandReply(await subs.by_word[word](invocation, rest))
 
     async def undo(invocation: Invocation) -> CommandReply:
@@ -91,9 +92,9 @@ def _fits(word: str, rest: str) -> bool:
     return word in _FREE or not rest or bool(_LIKE_NUMBER.match(rest))
 
 
-def _of_group(word: str, rest: str) -> bool:
-    """Whether a subcommand is about what the group knows, or all do: that is answered there. A person's own is not."""
-    return word in _LISTS or rest.lstrip("#＃")[:1] in ("群", "G", "g")
+def _prints(word: str, rest: str) -> Prints:
+    """What the answer of a subcommand holds in a group: what that knows, or all do; or what is the person's own."""
+    return Prints.GROUP if word in _LISTS or rest.lstrip("#＃")[:1] in ("群", "G", "g") else Prints.PERSON
 
 
 class _Subcommands:
@@ -328,7 +329,6 @@ _FOOT = Words("删除: /memory del <编号> | 清空: /memory clear", "Delete: /
 _ALL = Words("[全局] ", "[for all] ")
 _EMPTY = Words("还没有记住什么。添加：/memory add 内容", "Nothing is remembered yet. Add: /memory add TEXT")
 _EMPTY_HERE = Words("这个群还没有记住什么。", "Nothing is remembered of this group yet.")
-_IN_PRIVATE = Words("这里是群，私聊我再说。", "This is a group; tell me in private.")
 _ADDED = Words("记住了（#{name}）。", "Noted (#{name}).")
 _WAITS = Words("先没有记：{reason}", "Not written yet: {reason}")
 _HIDDEN = Words("{kinds}不记，已隐去。", " {kinds}: not kept, hidden.")

@@ -12,6 +12,7 @@ from qingtuan.clock import day_of
 from qingtuan.errors import NotThere
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
+from qingtuan.identity.privacy import Prints
 from qingtuan.identity.scopes import Role
 from qingtuan.identity.trust import may_answer
 from qingtuan.language import Language, Words
@@ -31,28 +32,34 @@ def owner_commands(kit: Kit, queues: SessionQueues) -> list[Command]:
     """The commands over one instance."""
     shows = _Shows(kit, queues)
     return [
-        Command(("状态", "status"), Words("现在怎么样", "how things are"), shows.status, answers_in_private=True),
+        Command(("状态", "status"), Words("现在怎么样", "how things are"), shows.status, prints=Prints.PERSON),
         Command(
             ("上下文", "context"),
             Words("上一个请求里有哪些层", "the layers of the last request and their sizes"),
             shows.context,
-            answers_in_private=True,
+            prints=Prints.INTERNALS,
         ),
         Command(
             ("工具", "tools"),
             Words("能用的工具；带几个字就是找", "tools at hand; with words, a search for more"),
             shows.tools,
-            answers_in_private=True,
+            prints=Prints.INTERNALS,
             usage="[WORDS]",
         ),
-        Command(("模型", "model"), Words("在用的模型", "the models in use"), shows.model, owner_only=True),
-        Command(("花费", "cost"), Words("用了多少", "what was used"), shows.cost, answers_in_private=True),
+        Command(
+            ("模型", "model"),
+            Words("在用的模型", "the models in use"),
+            shows.model,
+            owner_only=True,
+            prints=Prints.INTERNALS,
+        ),
+        Command(("花费", "cost"), Words("用了多少", "what was used"), shows.cost, prints=Prints.PERSON),
         Command(
             ("经过", "trace"),
             Words("一轮从头到尾", "one turn from message to reply"),
             shows.trace,
             owner_only=True,
-            answers_in_private=True,
+            prints=Prints.INTERNALS,
             usage="[last|TURN]",
         ),
     ]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from qingtuan.events.log import Event
 from qingtuan.events.sessions import Session
+from qingtuan.identity.privacy import Prints
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Language, Words
 
@@ -65,8 +66,8 @@ class Command:
     owner_only: bool = False
     steers: bool = False
     """Whether it changes the conversation for everybody who takes part: in a group it then is not for guests."""
-    answers_in_private: bool = False
-    """Whether the answer is only for the person: then it is refused in a group with a hint where to go."""
+    prints: Prints = Prints.NOTHING
+    """What its answer holds. What is for the person alone is refused in a group, with a hint where to go."""
     usage: str = ""
     forms: tuple[Form, ...] = ()
     """What `usage` says in short, one by one: for the reference."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from qingtuan.errors import ForOwner, NotAllowed, QingtuanError
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log, Place
+from qingtuan.identity.privacy import answer_in_private
 from qingtuan.identity.scopes import Role
 from qingtuan.language import Words
 from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
@@ -16,8 +17,8 @@ async def run(command: Command, invocation: Invocation, log: Log) -> CommandRepl
     if not command.may_use(reader):
         words = _OWNERS if command.owner_only else _NOT_FOR_GUESTS
         return CommandReply(words.say(language), NotAllowed.__name__)
-    if command.answers_in_private and reader.space.is_group:
-        return CommandReply(_IN_PRIVATE.say(language), NotAllowed.__name__)
+    if answer_in_private(command.prints, reader.space):
+        return CommandReply(IN_PRIVATE.say(language), NotAllowed.__name__)
     try:
         return await command.run(invocation)
     except QingtuanError as error:
@@ -43,5 +44,6 @@ BEGUN_BEFORE = Words(
 """What is said about a command that an earlier process began."""
 _OWNERS = Words("这个只有主人能用。", "Only the owner can use this.")
 _NOT_FOR_GUESTS = Words("在群里，这个要主人或成员来用。", "In a group this is for the owner and for members.")
-_IN_PRIVATE = Words("这里是群，私聊我再说。", "This is a group; tell me in private.")
+IN_PRIVATE = Words("这里是群，私聊我再说。", "This is a group; tell me in private.")
+"""The answer to a command whose real one is not for a group."""
 _BROKE = Words("我这边出错了，这个没办成。记录里有详情。", "Something broke on my side; see the record for details.")

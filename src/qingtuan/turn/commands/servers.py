@@ -9,6 +9,7 @@ from datetime import tzinfo
 from qingtuan.confirmations import visible
 from qingtuan.errors import NotAllowed, UsageWrong
 from qingtuan.identity.accounts import is_key
+from qingtuan.identity.privacy import Prints
 from qingtuan.identity.scopes import Reader
 from qingtuan.language import Language, Words
 from qingtuan.mcp_client.definition import MAX_DESCRIPTION
@@ -34,7 +35,7 @@ def server_commands(servers: Servers, zone: Callable[[Reader], tzinfo]) -> list[
             Words("带来工具的服务器", "servers that bring tools"),
             _ServerCommand(servers, zone).run,
             owner_only=True,
-            answers_in_private=True,
+            prints=Prints.INTERNALS,
             usage="[approve|restart|refresh NAME]",
             forms=_FORMS,
         )

@@ -11,6 +11,7 @@ from qingtuan.confirmations.standing import Given
 from qingtuan.errors import NotAllowed
 from qingtuan.events.log import Place
 from qingtuan.identity.accounts import is_key
+from qingtuan.identity.privacy import Prints
 from qingtuan.language import Language, Words
 from qingtuan.tools.tool import Tool, wire_name
 from qingtuan.turn.commands.registry import Command, CommandReply, Form, Invocation
@@ -25,7 +26,7 @@ def standing_commands(kit: Kit) -> list[Command]:
             Words("哪些事可以不先问", "what may be done without asking"),
             _Standing(kit).run,
             owner_only=True,
-            answers_in_private=True,
+            prints=Prints.INTERNALS,
             usage="[TOOL ARGUMENT=VALUE … [any] [30d] | revoke N]",
             forms=_FORMS,
         )
