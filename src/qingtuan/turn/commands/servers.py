@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from qingtuan.confirmations import visible
-from qingtuan.errors import NotAllowed, UsageWrong
-from qingtuan.identity.accounts import is_key
+from qingtuan.errors import UsageWrong
 from qingtuan.identity.privacy import Prints
 from qingtuan.identity.scopes import Reader
 from qingtuan.language import Language, Words
@@ -18,6 +17,7 @@ from qingtuan.mcp_client.pins import Change
 from qingtuan.mcp_client.server import NotSeen
 from qingtuan.mcp_client.servers import Servers
 from qingtuan.mcp_client.status import ServerStatus, State
+from qingtuan.turn.commands.by_hand import by_hand
 from qingtuan.turn.commands.registry import Command, CommandReply, Form, Invocation
 
 _PATIENCE = 5.0
@@ -60,11 +60,7 @@ class _ServerCommand:
         return CommandReply(await doing(self, name.strip(), invocation))
 
     async def approve(self, name: str, invocation: Invocation) -> str:
-        # A program speaks with its key and an edit is not what was sent: neither ever confirms.
-        if is_key(invocation.account):
-            raise NotAllowed(_BY_HAND)
-        if invocation.message.payload.get("edited"):
-            raise NotAllowed(_EDITED)
+        by_hand(invocation)
         language = invocation.language
         name, _, seen = name.partition(" ")
         try:
@@ -204,8 +200,6 @@ _USAGE = Words(
     "写法：/mcp，/mcp approve 名字 代码，/mcp restart 名字，/mcp refresh 名字。",
     "Write /mcp, /mcp approve NAME CODE, /mcp restart NAME or /mcp refresh NAME.",
 )
-_BY_HAND = Words("这个要你本人来，程序不行。", "You must do this yourself; a program cannot.")
-_EDITED = Words("改过的消息不算，请重新发一条。", "An edited message does not count; please send it afresh.")
 _NONE = Words(
     "没有服务器。写在数据文件夹的 mcp.json 里。", "There are no servers. They stand in mcp.json in the data folder."
 )

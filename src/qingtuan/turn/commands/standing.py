@@ -8,12 +8,11 @@ from datetime import datetime, tzinfo
 from qingtuan.confirmations import allowing
 from qingtuan.confirmations.allowing import Giving, Revoking, conditions
 from qingtuan.confirmations.standing import Given
-from qingtuan.errors import NotAllowed
 from qingtuan.events.log import Place
-from qingtuan.identity.accounts import is_key
 from qingtuan.identity.privacy import Prints
 from qingtuan.language import Language, Words
 from qingtuan.tools.tool import Tool, wire_name
+from qingtuan.turn.commands.by_hand import by_hand
 from qingtuan.turn.commands.registry import Command, CommandReply, Form, Invocation
 from qingtuan.turn.kit import Kit
 
@@ -38,15 +37,10 @@ class _Standing:
     kit: Kit
 
     async def run(self, invocation: Invocation) -> CommandReply:
-        # A program speaks with its key and an edit is not what was sent: neither ever confirms, nor ahead of time.
-        if is_key(invocation.account):
-            raise NotAllowed(_BY_HAND)
-        asked = allowing.read(invocation.argument)
-        if isinstance(asked, (Giving, Revoking)) and invocation.message.payload.get("edited"):
-            raise NotAllowed(_EDITED)
-        match asked:
-            case Giving():
-                return CommandReply(self._give(asked, invocation))
+        by_hand(invocation)
+        match allowing.read(invocation.argument):
+            case Giving() as giving:
+                return CommandReply(self._give(giving, invocation))
             case Revoking(number):
                 given = self.kit.standing.revoke(number, _place(invocation), cause=invocation.message.id)
                 words = _REVOKED.say(invocation.language)
@@ -124,8 +118,6 @@ _FORMS = (
     ),
     Form(Words("撤销 编号", "revoke NUMBER"), Words("收回一条", "take one back")),
 )
-_BY_HAND = Words("这个要你本人来，程序不行。", "You must do this yourself; a program cannot.")
-_EDITED = Words("改过的消息不算，请重新发一条。", "An edited message does not count; please send it afresh.")
 _GIVEN = Words(
     "好，第 {number} 条。{days}内（到 {day}），你让我做 {tool}，只要完全符合下面这些，我就不先问：",
     "All right, number {number}. For {days} (until {day}), when you have me do {tool} and all of this fits, "
