@@ -255,6 +255,27 @@ async def test_any_answer_is_an_answer(tmp_path: Path, answer: Any) -> None:
 # Groups and members
 
 
+@pytest.mark.parametrize(
+    ("entry", "space", "sent"),
+    [
+        (READS, GROUP, False),
+        ({"risks": {"send": "read"}}, GROUP, False),
+        ({**READS, "returns": "own"}, GROUP, True),
+        (READS, Space("private", OWNER_QQ), True),
+    ],
+)
+async def test_a_server_puts_no_file_before_a_group_unless_the_owner_vouches_for_what_it_gives(
+    tmp_path: Path, entry: dict[str, Any], space: Space, sent: bool
+) -> None:
+    script = {"answers": {"send": {"content": [picture(PNG)]}}}
+    async with meeting(tmp_path, script, entry) as (chat, enemy):
+        chat.model(*does(SEND))
+        (told,) = await chat.say("你好", OWNER_QQ, space)
+        assert len(enemy.calls) == 1
+        assert len(reply(chat).get("attachments", ())) == int(sent)
+        assert ("没有发到群里" in told) != sent
+
+
 async def test_what_a_call_gave_back_in_a_group_stays_with_whose_turn_it_was(tmp_path: Path) -> None:
     script = {"answers": {"send": {**text("存折在书房抽屉"), "structuredContent": {"where": "存折在书房抽屉"}}}}
     async with meeting(tmp_path, script, READS, ACCESS__TOOLS='{"evil__*": "member"}') as (chat, _):

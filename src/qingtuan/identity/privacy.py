@@ -19,7 +19,7 @@ from qingtuan.events.log import Event
 from qingtuan.identity.phrases import holds_contact, wishes_manner
 from qingtuan.identity.scopes import Reader, Role, Scope, Visibility, stricter
 from qingtuan.language import Words
-from qingtuan.messages import Space
+from qingtuan.messages import Origin, Space
 
 _SEAL = object()
 """Only this module makes sights: a sight that anybody could build would be a second way to memory."""
@@ -134,6 +134,13 @@ def history_visible(kind: Kind, person: str | None, reader: Reader) -> bool:
 def enters_summary(kind: Kind, space: Space) -> bool:
     """Whether events of this kind are read when a session of `space` is compressed: in a group, only what all read."""
     return not space.is_group or kind in _SAID_TO_ALL
+
+
+def file_goes_along(origin: Origin, space: Space) -> bool:
+    """Whether a file that a tool brought is sent with the reply to `space`. A reply's words were chosen by the model; a
+    file nobody has looked at: in a group it would stand before everybody as ours, so it takes a source that the owner
+    vouches for."""
+    return not (space.is_group and origin.foreign)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ than its pins."""
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -36,6 +37,9 @@ _MUTE = 2
 """So many calls running out of time one after the other end the connection: whatever hangs is started anew."""
 _SETTLE = 0.5
 """Seconds after a server said that its tools changed: it may say so for each of them."""
+_GAP = 10.0
+"""Seconds between two readings of a list because its server says so: each may cost seconds of work, and a hostile one
+never stops saying it."""
 _MAX_PROGRESS = 120
 
 Changed = Callable[[str, Sequence[Tool]], None]
@@ -80,6 +84,7 @@ class Server:
         self._connection: Connection | None = None
         self._starting: asyncio.Task[Connection] | None = None
         self._relisting: asyncio.Task[None] | None = None
+        self._relisted = -math.inf
         self._ending: set[asyncio.Task[None]] = set()
         self._listing = lists.load(around.cache, config.key)
         self._offer = Offer()
@@ -288,10 +293,12 @@ class Server:
             self._relisting = asyncio.create_task(self._relist(), name=f"mcp list {self.config.name}")
 
     async def _relist(self) -> None:
+        clock = self._around.clock
         try:
-            await self._around.clock.sleep(_SETTLE)
+            await clock.sleep(max(_SETTLE, self._relisted + _GAP - clock.monotonic()))
         finally:
             self._relisting = None
+        self._relisted = clock.monotonic()
         with suppress(ToolFailed):
             if self._connection is not None:
                 await self.refresh()

@@ -13,11 +13,12 @@ from qingtuan.errors import ModelRefused, ModelUnreachable, QingtuanError
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.events.outbox import Draft
+from qingtuan.identity.privacy import file_goes_along
 from qingtuan.identity.scopes import Role
 from qingtuan.identity.trust import Risk
 from qingtuan.language import Language, Words
 from qingtuan.memory.recall import Injected
-from qingtuan.messages import Attachment, Origin
+from qingtuan.messages import Attachment, Origin, Space
 from qingtuan.models.chat import Answer, ChatEvent, TakenBack, TextDelta, WireRequest
 from qingtuan.prompt.pipeline import Built, build
 from qingtuan.tools.run import STUCK, stuck
@@ -173,7 +174,10 @@ class Loop:
     def _reply(self, text: str, answered: Event, events: Sequence[Event]) -> Outcome:
         if answered.payload["finish"] == "length":
             text = f"{text}\n\n{CUT_OFF.say(self.kit.language(self.turn))}"
-        self._put(Draft(self.turn.channel, text, origin=answered.origin, attachments=attachments_of(events)))
+        going, staying = attachments_of(events, self.turn.reader.space)
+        if staying:
+            text = f"{text}\n\n{_STAYS.say(self.kit.language(self.turn)).format(count=staying)}"
+        self._put(Draft(self.turn.channel, text, origin=answered.origin, attachments=going))
         return "replied"
 
     def _say(self, text: str, outcome: Outcome) -> Outcome:
@@ -196,11 +200,19 @@ class Loop:
         self.kit.stage.show(self.turn.session.id, MessageOut(message))
 
 
-def attachments_of(events: Iterable[Event]) -> tuple[Attachment, ...]:
-    """The files and pictures that the tools of a turn brought, each once: they go out with its reply."""
-    results = (event for event in events if event.kind is Kind.TOOL_FINISHED)
-    found = (Attachment(**attached) for event in results for attached in event.payload.get("attachments", ()))
-    return tuple({attached.hash: attached for attached in found}.values())
+def attachments_of(events: Iterable[Event], space: Space) -> tuple[tuple[Attachment, ...], int]:
+    """The files and pictures that the tools of a turn brought, each once: those that go out with the reply to `space`,
+    and how many do not."""
+    going: dict[str, Attachment] = {}
+    staying: set[str] = set()
+    for event in events:
+        if event.kind is Kind.TOOL_FINISHED:
+            brought = [Attachment(**attached) for attached in event.payload.get("attachments", ())]
+            if file_goes_along(event.origin, space):
+                going |= {attached.hash: attached for attached in brought}
+            else:
+                staying |= {attached.hash for attached in brought}
+    return tuple(going.values()), len(staying - going.keys())
 
 
 def done_so_far(events: Sequence[Event], language: Language) -> str:
@@ -219,6 +231,10 @@ def done_so_far(events: Sequence[Event], language: Language) -> str:
     return "".join(parts) if language == "zh" else " ".join(parts)
 
 
+_STAYS = Words(
+    "（带来的 {count} 个文件没有发到群里，要看就私聊我再问一次。）",
+    "({count} of the files that it brought were not sent to the group; to see them, ask me once more in private.)",
+)
 _FOR_SMALL_MODEL = 8
 """Tools that are found for it; its own choice of them is narrower."""
 _DONE: Mapping[str, Words] = {

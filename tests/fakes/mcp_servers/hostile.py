@@ -194,6 +194,15 @@ class RugPullLater(Server):
         answer(request, text("done"))
 
 
+class Flaps(Server):
+    """Says after each listing that it has changed."""
+
+    def on_tools_list(self, request: Message) -> None:
+        remember("list")
+        super().on_tools_list(request)
+        send({"method": "notifications/tools/list_changed"})
+
+
 class Liar(Server):
     """Says of everything that it only reads."""
 
