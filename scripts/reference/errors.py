@@ -67,6 +67,11 @@ _CHINESE: Mapping[str, tuple[str, str]] = {
         "没有这个名字或编号，至少这个人看不到。",
         "Nothing of that name or number, as far as this reader may see.",
     ),
+    "PageChanged": (
+        "一页维基已经不是读到的样子：要重新读，再改。",
+        "A wiki page is no longer what was read: it has to be read again, and the change applied to that.",
+    ),
+    "CannotUndo": ("要撤销的地方后来又改过。", "What is to be taken back was changed again since."),
     "Stopped": ("这个人让正在做的停下了。", "The person stopped the running turn."),
     "SettingsWrong": ("一项设置、设置文件或密钥不能用。", "A setting, settings file or key that cannot be used."),
     "ModelUnreachable": ("重试和备用都没有模型回答。", "No model answered, after retries and fall-back."),
@@ -76,6 +81,11 @@ _CHINESE: Mapping[str, tuple[str, str]] = {
     ),
     "ServerDown": ("带来工具的服务器起不来。", "A server that brings tools cannot be started."),
     "HomeInUse": ("数据文件夹正被另一个进程用着。", "The data folder belongs to another running process."),
+    "Disconnected": (
+        "数据文件夹所属的进程在回答之前没了。",
+        "The process that owns the data folder went away while it was being asked.",
+    ),
+    "WeightsUnavailable": ("没有一个来源给出本机模型的权重。", "No source gave the weights of the local model."),
     "StorageFailed": ("磁盘或数据库拒绝了。", "The disk or the database refused."),
     "PageUnreadable": (
         "一页维基没法不丢内容地读出来；它原样留着。",
@@ -99,7 +109,7 @@ def exit_status(kind: type[QingtuanError]) -> int:
 
 
 def _kinds(branch: type[QingtuanError]) -> list[type[QingtuanError]]:
-    # Private refinements elsewhere are known by the name of what they refine, and depend on what is imported.
+    # Narrower kinds elsewhere are for their own part, and depend on what is imported.
     return [kind for kind in branch.__subclasses__() if kind.__module__ == branch.__module__] or [branch]
 
 

@@ -1,4 +1,4 @@
-"""Every error that the product raises on purpose, split by who must act.
+"""Every error that parts raise to each other on purpose, split by who must act.
 
     QingtuanError
     ├── ForModel                 goes back to the model as the result of its call; it may try again
@@ -12,6 +12,8 @@
     │   ├── NotAllowed           this person may not do that here
     │   ├── LimitReached         too long, too fast, too many
     │   ├── NotThere             what was named does not exist, or not for this reader
+    │   ├── PageChanged          a wiki page is no longer what was read
+    │   ├── CannotUndo           what is to be taken back was changed again since
     │   └── Stopped              the person stopped the turn
     ├── ForOwner                 the owner has to mend something; others get a general sentence
     │   ├── SettingsWrong        a setting, a file or a key that cannot be used
@@ -19,11 +21,14 @@
     │   ├── ModelRefused         the provider refused the request (key, balance, content, shape)
     │   ├── ServerDown           a server that brings tools cannot be started
     │   ├── HomeInUse            another process owns the data folder
+    │   ├── Disconnected         the process that owns the data folder went away
+    │   ├── WeightsUnavailable   no source gave the weights of the local model
     │   ├── StorageFailed        the disk or the database refuses
     │   └── PageUnreadable       a wiki page that cannot be parsed without losing something
     └── Bug                      nobody can act: our own mistake
 
-`except Exception` stands only at the edges of a turn, a probe and a channel.
+`except Exception` stands only at the edges of a turn, a probe and a channel. Where a part tells more apart for itself,
+the narrower kind stands with that part: to all others it is what it is drawn under here.
 """
 
 from __future__ import annotations
@@ -91,6 +96,29 @@ class NotThere(ForPerson):
     """Nothing of that name or number, as far as this reader may see."""
 
 
+class PageChanged(ForPerson):
+    """A wiki page is no longer what was read: it has to be read again, and the change applied to that."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            Words(f"「{path}」刚刚被改过，请看过新内容再改。", f"“{path}” was changed meanwhile; look at it first.")
+        )
+        self.path = path
+
+
+class CannotUndo(ForPerson):
+    """What is to be taken back was changed again since."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            Words(
+                f"撤销不了：「{path}」的同一处后来又改过。请直接改那一页或那一条。",
+                f"It cannot be undone: the same place in “{path}” was changed again since. Please edit it directly.",
+            )
+        )
+        self.path = path
+
+
 class Stopped(ForPerson):
     """The person stopped the running turn."""
 
@@ -128,6 +156,20 @@ class ServerDown(ForOwner):
 
 class HomeInUse(ForOwner):
     """The data folder belongs to another running process."""
+
+
+class Disconnected(ForOwner):
+    """The process that owns the data folder went away while it was being asked."""
+
+    def __init__(self, detail: str = "") -> None:
+        super().__init__(
+            Words("正在运行的小青团停了。", "The running Qingtuan has stopped."),
+            detail=detail,
+        )
+
+
+class WeightsUnavailable(ForOwner):
+    """No source gave the weights of the local model."""
 
 
 class StorageFailed(ForOwner):

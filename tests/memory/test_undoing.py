@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from qingtuan.errors import NotThere
+from qingtuan.errors import CannotUndo, NotThere
 from qingtuan.events.kinds import Kind
 from qingtuan.identity.scopes import Visibility
-from qingtuan.memory.wiki.undo import CannotUndo
 from tests.memory.world import GROUP, World
 
 PROFILE = "users/owner/profile.md"

@@ -13,7 +13,7 @@ from functools import partial
 from os import fstat
 
 from qingtuan.channels.cli import wire
-from qingtuan.channels.cli.link import Disconnected, Link, Saying
+from qingtuan.channels.cli.link import Link, Saying
 from qingtuan.channels.outcome import Done
 from qingtuan.cli.door import entered
 from qingtuan.cli.first_use import have_model
@@ -23,7 +23,7 @@ from qingtuan.cli.running import EXITS
 from qingtuan.cli.shell import Shell, explained
 from qingtuan.cli.showing import Drawn, Plain, Show, Silent
 from qingtuan.cli.speaking import speaker_arguments, speaker_of
-from qingtuan.errors import LimitReached, NotAllowed, UsageWrong
+from qingtuan.errors import Disconnected, LimitReached, NotAllowed, UsageWrong
 from qingtuan.language import Words
 from qingtuan.messages import Material, Origin
 from qingtuan.turn.desk import Taken

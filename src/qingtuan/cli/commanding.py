@@ -5,11 +5,12 @@ from __future__ import annotations
 import uuid
 from contextlib import aclosing
 
-from qingtuan.channels.cli.link import Disconnected, Link, Saying, Speaker
+from qingtuan.channels.cli.link import Link, Saying, Speaker
 from qingtuan.channels.outcome import Done
 from qingtuan.cli.door import entered
 from qingtuan.cli.running import EXITS
 from qingtuan.cli.shell import Shell
+from qingtuan.errors import Disconnected
 
 
 async def command(shell: Shell, speaker: Speaker, text: str) -> int:

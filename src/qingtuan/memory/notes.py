@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass, replace
 
 from qingtuan.clock import Clock, day_of
-from qingtuan.errors import LimitReached, NotAllowed, NotThere, StorageFailed, ToolFailed
+from qingtuan.errors import LimitReached, NotAllowed, NotThere, PageChanged, StorageFailed, ToolFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log
 from qingtuan.identity.privacy import Sight, may_write
@@ -20,7 +20,6 @@ from qingtuan.memory.acts import MAY_NOT_WRITE, By
 from qingtuan.memory.known import origin_of, type_of
 from qingtuan.memory.library import Library
 from qingtuan.memory.topics import free_path, slug_of, title_key
-from qingtuan.memory.wiki.disk import PageChanged
 from qingtuan.memory.wiki.lines import inserted
 from qingtuan.memory.wiki.one_line import one_line
 from qingtuan.memory.wiki.page import MAX_BYTES, Page, new_page, parse, read_page

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from qingtuan.clock import Clock, day_of
-from qingtuan.errors import StorageFailed
+from qingtuan.errors import PageChanged, StorageFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log
 from qingtuan.identity.people import People
@@ -26,7 +26,6 @@ from qingtuan.memory.known import Known, type_of
 from qingtuan.memory.library import Library
 from qingtuan.memory.wiki import edits
 from qingtuan.memory.wiki.bullets import CHINESE
-from qingtuan.memory.wiki.disk import PageChanged
 from qingtuan.memory.wiki.page import Page
 from qingtuan.memory.wiki.store import Change
 from qingtuan.memory.wiki.walls import scope_of

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from qingtuan.channels.cli.client import SocketLink
-from qingtuan.channels.cli.link import Disconnected, LocalLink, Report, Result, Speaker
+from qingtuan.channels.cli.link import LocalLink, Report, Result, Speaker
 from qingtuan.channels.cli.server import Server
 from qingtuan.channels.connected import CaughtUp
 from qingtuan.channels.outcome import Done
-from qingtuan.errors import NotAllowed, NotThere, QingtuanError
+from qingtuan.errors import Disconnected, NotAllowed, NotThere, QingtuanError
 from qingtuan.events.kinds import Kind
 from qingtuan.home import Home
 from qingtuan.language import Words

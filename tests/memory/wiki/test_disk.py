@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from qingtuan.errors import PageUnreadable, StorageFailed
+from qingtuan.errors import PageChanged, PageUnreadable, StorageFailed
 from qingtuan.memory.wiki import disk as disk_module
-from qingtuan.memory.wiki.disk import MAX_BYTES, Disk, PageChanged
+from qingtuan.memory.wiki.disk import MAX_BYTES, Disk
 from qingtuan.storage.files import content_hash
 
 PATH = "users/owner/notes/a.md"

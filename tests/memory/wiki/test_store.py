@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from qingtuan.clock import SystemClock
-from qingtuan.errors import Bug, LimitReached, NotThere, PageUnreadable, StorageFailed
+from qingtuan.errors import Bug, LimitReached, NotThere, PageChanged, PageUnreadable, StorageFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
 from qingtuan.identity.scopes import SHARED, Scope
 from qingtuan.memory.wiki.commits import BY_HAND
-from qingtuan.memory.wiki.disk import MAX_BYTES, PageChanged, Snapshot, Stamp, read_in
+from qingtuan.memory.wiki.disk import MAX_BYTES, Snapshot, Stamp, read_in
 from qingtuan.memory.wiki.ledger import project
 from qingtuan.memory.wiki.store import Change
 from qingtuan.messages import Origin

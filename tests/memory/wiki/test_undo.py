@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from qingtuan.clock import ManualClock
-from qingtuan.errors import NotThere, PageUnreadable
+from qingtuan.errors import CannotUndo, NotThere, PageUnreadable
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
 from qingtuan.identity.scopes import Scope
 from qingtuan.memory.wiki.store import Change
-from qingtuan.memory.wiki.undo import CannotUndo
 from tests.fakes.wiki_world import OTHER, PAGE, TEXT, WikiWorld
 
 START = datetime(2026, 6, 23, 2, tzinfo=UTC)

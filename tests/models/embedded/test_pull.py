@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from qingtuan.errors import StorageFailed
+from qingtuan.errors import StorageFailed, WeightsUnavailable
 from qingtuan.models.embedded import pull as pulling
-from qingtuan.models.embedded.pull import WAITING, SourceFailed, Target, WeightsUnavailable, pull
+from qingtuan.models.embedded.pull import WAITING, SourceFailed, Target, pull
 from qingtuan.models.embedded.sources import Address, Packages, clients, sources_of
 from qingtuan.models.embedded.weights import LARGER, Parts, Weights
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from qingtuan.channels.cli import wire
-from qingtuan.channels.cli.link import Disconnected, Report, Result, Saying, Speaker, Suggestion
+from qingtuan.channels.cli.link import Report, Result, Saying, Speaker, Suggestion
 from qingtuan.channels.connected import CaughtUp
 from qingtuan.channels.following import Followed
 from qingtuan.channels.outcome import Done
-from qingtuan.errors import QingtuanError
+from qingtuan.errors import Disconnected, QingtuanError
 from qingtuan.messages import Outbound
 
 

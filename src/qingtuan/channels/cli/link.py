@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from qingtuan.channels.connected import CaughtUp
 from qingtuan.channels.following import Followed, Host, Line
-from qingtuan.errors import ForOwner, NotAllowed, UsageWrong
+from qingtuan.errors import NotAllowed, UsageWrong
 from qingtuan.identity.accounts import LOCAL
 from qingtuan.language import Words
 from qingtuan.messages import Inbound, Material, Outbound, Space
@@ -66,16 +66,6 @@ class Result:
 
 Job = Callable[[Mapping[str, Any]], AsyncGenerator[Report | Result, None]]
 """Work of a running instance that is no message: it reports, and gives one result in the end."""
-
-
-class Disconnected(ForOwner):
-    """The process that owns the data folder went away while it was being asked."""
-
-    def __init__(self, detail: str = "") -> None:
-        super().__init__(
-            Words("正在运行的小青团停了。", "The running Qingtuan has stopped."),
-            detail=detail,
-        )
 
 
 class Link(Protocol):

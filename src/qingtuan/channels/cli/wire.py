@@ -16,11 +16,12 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from qingtuan.channels.cli.link import Disconnected, Report, Result, Saying, Speaker, Suggestion
+from qingtuan.channels.cli.link import Report, Result, Saying, Speaker, Suggestion
 from qingtuan.channels.connected import CaughtUp
 from qingtuan.channels.following import Followed
 from qingtuan.channels.outcome import Done, Pending
 from qingtuan.errors import (
+    Disconnected,
     ForOwner,
     LimitReached,
     ModelUnreachable,

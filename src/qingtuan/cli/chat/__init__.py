@@ -10,7 +10,7 @@ from functools import partial
 from typing import Protocol
 
 from qingtuan.app.models import NO_MODEL, weights_in_use
-from qingtuan.channels.cli.link import Disconnected, Link
+from qingtuan.channels.cli.link import Link
 from qingtuan.cli.chat.plain import PlainScreen
 from qingtuan.cli.chat.talk import Screen, Talk
 from qingtuan.cli.door import entered
@@ -18,6 +18,7 @@ from qingtuan.cli.first_use import have_model, uses_embedded
 from qingtuan.cli.parser import Parser
 from qingtuan.cli.shell import Shell, is_terminal
 from qingtuan.cli.speaking import speaker_arguments, speaker_of
+from qingtuan.errors import Disconnected
 from qingtuan.language import Words
 
 _SMALL = Words(

@@ -11,11 +11,11 @@ from collections.abc import Coroutine
 from contextlib import aclosing
 from typing import Protocol
 
-from qingtuan.channels.cli.link import Disconnected, Link, Saying, Speaker, Suggestion
+from qingtuan.channels.cli.link import Link, Saying, Speaker, Suggestion
 from qingtuan.channels.connected import CaughtUp
 from qingtuan.channels.following import Followed
 from qingtuan.channels.outcome import Done
-from qingtuan.errors import QingtuanError
+from qingtuan.errors import Disconnected, QingtuanError
 from qingtuan.messages import Outbound
 from qingtuan.turn.desk import Taken
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from qingtuan.errors import ForPerson, PageUnreadable, StorageFailed
+from qingtuan.errors import PageChanged, PageUnreadable, StorageFailed
 from qingtuan.language import Words
 from qingtuan.memory.wiki.walls import open_folder
 from qingtuan.storage.files import content_hash
@@ -26,16 +26,6 @@ MAX_BYTES = 10 * 1024 * 1024
 
 _PREFIX, _SUFFIX = ".qingtuan-", ".tmp"
 """Of temporary files: hidden from people's tools, and passed over by our own watcher."""
-
-
-class PageChanged(ForPerson):
-    """A page is no longer what the caller read. Read it again and apply the change again."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(
-            Words(f"「{path}」刚刚被改过，请看过新内容再改。", f"“{path}” was changed meanwhile; look at it first.")
-        )
-        self.path = path
 
 
 @dataclass(frozen=True, slots=True)

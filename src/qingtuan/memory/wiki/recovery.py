@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from qingtuan.errors import PageUnreadable
+from qingtuan.errors import PageChanged, PageUnreadable
 from qingtuan.events.log import Place
 from qingtuan.memory.wiki.commits import Commits
-from qingtuan.memory.wiki.disk import Disk, PageChanged
+from qingtuan.memory.wiki.disk import Disk
 from qingtuan.memory.wiki.ledger import Ledger, Write
 from qingtuan.memory.wiki.merging import merge
 

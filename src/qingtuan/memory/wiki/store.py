@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qingtuan.clock import Clock
-from qingtuan.errors import Bug, LimitReached, NotThere, PageUnreadable, StorageFailed
+from qingtuan.errors import Bug, LimitReached, NotThere, PageChanged, PageUnreadable, StorageFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
 from qingtuan.identity.scopes import Scope
 from qingtuan.language import Words
 from qingtuan.memory.wiki.commits import Commits, Edit, by_turn
-from qingtuan.memory.wiki.disk import MAX_BYTES, Disk, PageChanged, Snapshot
+from qingtuan.memory.wiki.disk import MAX_BYTES, Disk, Snapshot
 from qingtuan.memory.wiki.ledger import Ledger, Write
 from qingtuan.memory.wiki.listing import Listing, Problem
 from qingtuan.memory.wiki.recovery import finish_pages

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
 
-from qingtuan.errors import ForPerson, NotThere, PageUnreadable
+from qingtuan.errors import CannotUndo, NotThere, PageChanged, PageUnreadable
 from qingtuan.events.log import Place
 from qingtuan.identity.scopes import Scope
 from qingtuan.language import Words
-from qingtuan.memory.wiki.disk import PageChanged, Snapshot
+from qingtuan.memory.wiki.disk import Snapshot
 from qingtuan.memory.wiki.edits import purged
 from qingtuan.memory.wiki.ledger import Write
 from qingtuan.memory.wiki.merging import merge
@@ -23,19 +23,6 @@ from qingtuan.memory.wiki.walls import scope_of
 _TRIES = 5
 
 _UPDATED = re.compile(rb"^updated:[^\r\n]*", re.MULTILINE)
-
-
-class CannotUndo(ForPerson):
-    """What is to be taken back was changed again since."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(
-            Words(
-                f"撤销不了：「{path}」的同一处后来又改过。请直接改那一页或那一条。",
-                f"It cannot be undone: the same place in “{path}” was changed again since. Please edit it directly.",
-            )
-        )
-        self.path = path
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from qingtuan.errors import ForOwner, StorageFailed
+from qingtuan.errors import StorageFailed, WeightsUnavailable
 from qingtuan.language import Words
 from qingtuan.models.embedded.weights import Weights, cached
 
@@ -30,10 +30,6 @@ _SPARE = 300 * 1024 * 1024
 
 WAITING = "waiting for another download"
 CHECKING = "checking"
-
-
-class WeightsUnavailable(ForOwner):
-    """No source gave the weights."""
 
 
 class SourceFailed(Exception):
