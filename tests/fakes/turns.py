@@ -100,7 +100,7 @@ def last(request: Request) -> ChatMessage:
 
 @dataclass
 class Shelf:
-    """Tools that never change."""
+    """Tools that change only once they are waited for."""
 
     registry: Registry
     most_paged: int = 24
@@ -108,6 +108,11 @@ class Shelf:
     """What was searched for."""
     fault: Exception | None = None
     """Raised by each search."""
+    coming: Registry | None = None
+    """What there is once somebody waits for it."""
+
+    async def arrived(self) -> None:
+        self.registry = self.coming or self.registry
 
     async def find(self, query: str, reader: Reader, limit: int) -> list[Tool]:
         """Tools whose description has a word of the query."""

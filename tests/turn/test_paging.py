@@ -14,6 +14,7 @@ from qingtuan.identity.trust import Risk
 from qingtuan.language import Words
 from qingtuan.messages import Attachment
 from qingtuan.models.chat import Request
+from qingtuan.tools.registry import Registry
 from qingtuan.tools.tool import Tool, ToolContext, ToolResult
 from tests.fakes.turns import GROUP, MEMBER, OWNER, World, calls, in_order, says, tool_of
 from tests.turn.conftest import Opener
@@ -99,6 +100,15 @@ async def test_for_a_small_model_code_searches_by_what_was_said(open_world: Open
     await world.say("还有 座位 吗")
     assert names(world.model.requests[-1]) == ["draw", "server__seats"]
     await world.say("谢谢你帮我看")
+    assert names(world.model.requests[-1]) == ["draw", "server__seats"]
+
+
+async def test_for_a_small_model_code_waits_for_the_tools_of_a_server_that_is_new(open_world: Opener) -> None:
+    draws = tool_of("draw", draw, risk=Risk.READ)
+    world = open_world(tools=(draws,))
+    world.shelf.coming = Registry((draws, paged("server__seats", description="查 座位")))
+    world.model.profile = replace(world.model.profile, searches=False)
+    await world.say("还有 座位 吗")
     assert names(world.model.requests[-1]) == ["draw", "server__seats"]
 
 

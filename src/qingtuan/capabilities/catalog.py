@@ -90,9 +90,13 @@ class Catalog:
             counting.setdefault(wire_name(tool.name), tool)
         self._registry = Registry(counting.values(), self._granted)
 
+    async def arrived(self) -> None:
+        """Wait, a while at most, for tools that are on their way."""
+        await self._supply.ready()
+
     async def find(self, query: str, reader: Reader, limit: int) -> list[Tool]:
         """The tools that serve a purpose best, best first, of those that `reader` may use and is not always shown."""
-        await self._supply.ready()
+        await self.arrived()
         await self.settle()
         found = await asyncio.to_thread(self._search.find, query, reader.role, limit)
         tools = (self.registry.find(hit.name, reader) for hit in found)
@@ -100,7 +104,7 @@ class Catalog:
 
     async def prepare(self) -> None:
         """Do ahead what the first search would wait for, and forget what earlier runs knew of sources that are gone."""
-        await self._supply.ready()
+        await self.arrived()
         await self.settle()
         await asyncio.to_thread(self._search.retain, list(self._sources))
 

@@ -64,6 +64,10 @@ class ToolsPort(Protocol):
     @property
     def most_paged(self) -> int: ...
 
+    async def arrived(self) -> None:
+        """Wait, a while at most, for tools that are on their way."""
+        ...
+
     async def find(self, query: str, reader: Reader, limit: int) -> list[Tool]:
         """The tools that serve a purpose best, of those that `reader` may use."""
         ...

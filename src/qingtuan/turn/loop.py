@@ -92,8 +92,10 @@ class Loop:
         stand with the message that was said: a turn that goes on after a yes has them from the turn that asked."""
         kit, reader = self.kit, self.turn.reader
         words = "\n".join(message.text for message in self.turn.messages)
-        paged = len(kit.registry.allowed(reader)) > len(kit.registry.core(reader))
-        if kit.models.choose("reason").profile.searches or not paged or not words.strip():
+        if kit.models.choose("reason").profile.searches or not words.strip():
+            return []
+        await kit.tools.arrived()  # a server that was added just now has its tools told only after its first start
+        if len(kit.registry.allowed(reader)) == len(kit.registry.core(reader)):
             return []
         found = await kit.tools.find(words, reader, _FOR_SMALL_MODEL)
         return [wire_name(tool.name) for tool in found if not tool.core]
