@@ -289,6 +289,20 @@ async def test_what_runs_out_is_told_to_both_and_asked_anew_on_a_late_yes(
     assert chat.deliver(space) == []
 
 
+async def test_a_late_yes_asks_who_may_answer_by_the_settings_of_today(tmp_path: Path, bookings: Bookings) -> None:
+    async with library(tmp_path, bookings, ACCESS__TOOLS='{"book_seat": "member"}') as before:
+        assert WHAT in (await before.say(WISH, MEMBER))[0]
+        (code,) = codes(before)
+    later = library(tmp_path, bookings)
+    later.clock.advance(timedelta(minutes=40))
+    async with later:
+        await later.say(f"确认 {code}", MEMBER)
+        (renewed,) = codes(later)
+        await later.say(f"确认 {renewed}", MEMBER)
+        assert bookings.made == []
+        assert later.deliver(HOME) == [question(renewed, "私聊")]
+
+
 async def test_what_ran_out_while_we_were_down_is_told_once(chat: Conversation) -> None:
     await chat.say(WISH, MEMBER, GROUP)
     chat.deliver(HOME)

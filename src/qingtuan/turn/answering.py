@@ -172,8 +172,9 @@ class Answering:
             session=turn.session.id,
             turn=turn.id,
             call=asked.event,
-            risk=asked.facts.risk,
-            roles=asked.facts.roles,
+            # Tool and settings may be others by now. What only counted as an act, because of an address, still does.
+            risk=tool.risk if tool.risk.acts else asked.facts.risk,
+            roles=kit.registry.granted(tool.name),
             account=turn.account,
         )
 
