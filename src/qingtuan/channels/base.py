@@ -84,7 +84,6 @@ class Deliveries:
         await asyncio.gather(*workers, return_exceptions=True)
 
     def _heard(self, event: Event) -> None:
-        # The event's transaction may still be open: the worker, a task of its own, reads the table behind it.
         if event.kind is Kind.MESSAGE_SENT and event.payload["channel"] == self._channel.name:
             self.wake(_space(event))
 

@@ -34,7 +34,7 @@ _CODE_LENGTH = 4
 
 def project(database: Database, event: Event) -> None:
     """Keep `confirmations` up to date."""
-    if event.payload.get("forgotten"):
+    if event.forgotten:
         return
     match event.kind:
         case Kind.CONFIRMATION_ASKED:
