@@ -296,7 +296,7 @@ async def test_a_late_yes_asks_who_may_answer_by_the_settings_of_today(tmp_path:
     later = library(tmp_path, bookings)
     later.clock.advance(timedelta(minutes=40))
     async with later:
-        await later.say(f"确认 {code}", MEMBER)
+        assert await later.say(f"确认 {code}", MEMBER) == ["刚才的过期了，还要吗？", ASKED]
         (renewed,) = codes(later)
         await later.say(f"确认 {renewed}", MEMBER)
         assert bookings.made == []

@@ -15,11 +15,12 @@ from qingtuan.events.inbox import Received
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
 from qingtuan.events.outbox import Draft
+from qingtuan.identity.accounts import OWNER
 from qingtuan.identity.scopes import Reader
 from qingtuan.identity.trust import Piece, may_answer
 from qingtuan.language import Language, Words
 from qingtuan.messages import Inbound, Origin
-from qingtuan.turn.questions import addressed, question_of
+from qingtuan.turn.questions import addressed, question_of, word_to_asker
 from qingtuan.turn.turn import Turn
 from qingtuan.turn.viewing import local_time
 from qingtuan.turn.work import Say, Work
@@ -139,7 +140,10 @@ class Answering:
         work, log = self.work, self.work.kit.record.log
         try:
             turn = self.work.asking_turn(asked).going_on(work.kit.record.ids.turn(), cause=received.event.id)
-            here = None if place.space is None or place.space.is_group else Chat(received.channel, place.space)
+            by_owner = place.person == OWNER
+            here = None
+            if by_owner and place.space is not None and not place.space.is_group:
+                here = Chat(received.channel, place.space)
             stopped = addressed(work.kit, self._stopped_again(asked, turn, language), here)
             with work.saying() as say, log.transaction(durable=True):
                 log.append(Kind.COMMAND_RUN, place, {"command": "confirm"}, cause=received.event.id)
@@ -148,6 +152,8 @@ class Answering:
                 renewed = work.kit.book.ask(stopped, renews=asked)
                 draft, where = question_of(work.kit, renewed, turn)
                 say(draft, replace(where, turn=turn.id), renewed.event)
+                if not by_owner and (word := word_to_asker(work.kit, renewed, turn)) is not None:
+                    say(word, turn.place, turn.cause)
                 log.append(Kind.TURN_FINISHED, turn.place, {"outcome": "waiting"}, cause=turn.cause)
         except ToolFailed:
             self._say(_TOO_MANY.say(language), received, place)
