@@ -39,22 +39,23 @@ class Listing:
     """The same tools as JSON, for the cache."""
 
 
-def listing_of(raws: Iterable[Mapping[str, Any]], server: str, more: int = 0) -> Listing:
-    """The tools that can be used of those that a server listed; `more` were not even read. Slow for many tools:
-    to be run beside the loop."""
+def listing_of(raws: Iterable[Mapping[str, Any]], server: str, more: int = 0, *, prefix: str = "") -> Listing:
+    """The tools that can be used of those that a server listed; `more` were not even read. `prefix` begins their names:
+    two that would meet on the wire are one too many. Slow for many tools: to be run beside the loop."""
     kept: dict[str, dict[str, Any]] = {}
     left_out: list[LeftOut] = []
     chars = 0
     for raw in raws:
         name = line(str(raw.get("name", "")), MAX_NAME)
         why = fault(raw)
-        if why is None and wire_name(raw["name"]) in kept:
+        wire = wire_name(f"{prefix}__{raw['name']}") if why is None else ""
+        if wire in kept:
             why = _TWICE
         if why is None:
             raw = with_usable_output(dict(raw))
             chars += len(canonical(raw))
             if len(kept) < MAX_TOOLS and chars <= MAX_CHARS:
-                kept[wire_name(raw["name"])] = raw
+                kept[wire] = raw
             else:
                 more += 1
         elif len(left_out) < _MAX_LEFT_OUT:

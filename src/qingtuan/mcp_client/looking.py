@@ -48,7 +48,7 @@ async def look(config: ServerConfig, pinned: Pinned | None, clock: Clock, logs: 
         return Look(config, error=reason_of(error).whole)
     except TimeoutError:
         return Look(config, error=TimedOut().words)
-    listing = await asyncio.to_thread(listing_of, listed.raws, connection.server, listed.more)
+    listing = await asyncio.to_thread(listing_of, listed.raws, connection.server, listed.more, prefix=config.prefix)
     return Look(config, offer_of(config, listing, pinned or _as_seen(config, listing)), listing.server)
 
 

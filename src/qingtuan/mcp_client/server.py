@@ -271,7 +271,8 @@ class Server:
         except TimeoutError:
             raise TimedOut from None
         # Checking a thousand schemas takes seconds: beside the loop.
-        return await asyncio.to_thread(lists.listing_of, listed.raws, connection.server, listed.more)
+        prefix = self.config.prefix
+        return await asyncio.to_thread(lists.listing_of, listed.raws, connection.server, listed.more, prefix=prefix)
 
     def _take(self, listing: Listing) -> None:
         if self._listing is None or listing.raw != self._listing.raw or listing.server != self._listing.server:
