@@ -39,7 +39,7 @@ class _Start:
 def _starts(folder: Path, model: Model, count: int) -> list[Row]:
     environ = process_environ(folder / "cold", model)
     first, *later = [_start(environ) for _ in range(count + 1)]
-    asyncio.run(_told(folder / "told", model))
+    asyncio.run(_told(folder / "told", model, 30))
     told = [_start(process_environ(folder / "told", model)) for _ in range(count)]
     peers = "nanobot 2.4, hermes 3.9, AstrBot 7.4"
     return [
@@ -70,9 +70,9 @@ def _start(environ: Mapping[str, str]) -> _Start:
 
 
 def _memory(folder: Path, model: Model, *, short: bool) -> list[Row]:
-    """`qingtuan serve` on a wiki of 30 beliefs, before and after the first message."""
+    """`qingtuan serve` on a wiki of 100 beliefs, more than a request holds, before and after it had to search them."""
     home = folder / "served"
-    asyncio.run(_told(home, model))
+    asyncio.run(_told(home, model, 100))
     environ = {**process_environ(home, model), "QINGTUAN_EMBEDDING__IDLE_MINUTES": "1"}
     with _serving(environ, home) as process:
         idle = _resident(process)
@@ -94,9 +94,9 @@ def _memory(folder: Path, model: Model, *, short: bool) -> list[Row]:
         return found if short else [*found, Row(LEFT_OUT[0], _unloaded(process, loaded), "MiB", 120)]
 
 
-async def _told(home: Path, model: Model) -> None:
+async def _told(home: Path, model: Model, count: int) -> None:
     async with instance(home, model) as one:
-        await one.remember(beliefs())
+        await one.remember(beliefs(count))
 
 
 @contextmanager

@@ -78,6 +78,18 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
+class _Fresh:
+    """An entry that is new or different, as it is stored."""
+
+    entry: Entry
+    row: tuple[str, str, float, str]
+    """Label, text, time and keys."""
+    text_hash: int
+    vector: bytes | None
+    """Of another entry with the same text, if there is one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
     """What made the vectors of a file."""
 
@@ -355,43 +367,49 @@ class ScopeFile:
         """Insert what is new or different; what is the same stays untouched and keeps its vector."""
         sql = "SELECT id, seq, label, text, time, keys FROM entries WHERE document = ?"
         present = {row[0]: row[1:] for row in self._connection.execute(sql, (number,))}
-        changed = False
+        embedded = bool(self._value("SELECT EXISTS (SELECT 1 FROM vectors)"))
+        fresh: list[_Fresh] = []
         for id_, entry in wanted.items():
             row = (entry.label, terms.clean(entry.text), float(entry.time), json.dumps(entry.keys, ensure_ascii=False))
             old = present.get(id_)
             if old is not None and old[1:] == row:
                 continue
-            changed = True
-            vector = self._vector_of(row[1])
+            text_hash = _text_hash(row[1])
+            vector = self._vector_of(row[1], text_hash) if embedded else None
             if old is not None:
                 self._delete([old[0]])
-            self._insert(number, entry, row, vector)
-        return changed
+            fresh.append(_Fresh(entry, row, text_hash, vector))
+        self._insert(number, fresh)
+        return bool(fresh)
 
-    def _vector_of(self, text: str) -> bytes | None:
+    def _vector_of(self, text: str, text_hash: int) -> bytes | None:
         """The vector of an entry with the same text, which need not be made again when a line moves."""
         sql = "SELECT data FROM vectors JOIN entries USING (seq) WHERE text_hash = ? AND text = ? LIMIT 1"
-        data: bytes | None = self._value(sql, _text_hash(text), text)
+        data: bytes | None = self._value(sql, text_hash, text)
         return data
 
-    def _insert(self, number: int, entry: Entry, row: tuple[str, str, float, str], vector: bytes | None) -> None:
-        found_by = terms.index_terms(row[1])
-        cursor = self._connection.execute(
-            "INSERT INTO entries (document, id, label, text, time, keys, length, text_hash) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (number, entry.id, *row, terms.content_length(found_by), _text_hash(row[1])),
-        )
-        seq = cursor.lastrowid
-        self._connection.execute("INSERT INTO terms (rowid, body) VALUES (?, ?)", (seq, " ".join(found_by)))
-        self._connection.executemany(
-            "INSERT INTO keys (part, key, seq) VALUES (?, ?, ?)",
-            [(part, key, seq) for key in entry.keys for part in terms.leading_parts(key)],
-        )
-        if vector is None:
-            self._connection.execute("INSERT INTO waiting (seq) VALUES (?)", (seq,))
-        else:
-            self._connection.execute("INSERT INTO vectors (seq, data) VALUES (?, ?)", (seq, vector))
-        self._changed = True
+    def _insert(self, number: int, fresh: Sequence[_Fresh]) -> None:
+        bodies, keys, vectors, waiting = [], [], [], []
+        for one in fresh:
+            found_by = terms.index_terms(one.row[1])
+            cursor = self._connection.execute(
+                "INSERT INTO entries (document, id, label, text, time, keys, length, text_hash) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (number, one.entry.id, *one.row, terms.content_length(found_by), one.text_hash),
+            )
+            seq = cursor.lastrowid
+            bodies.append((seq, " ".join(found_by)))
+            keys += [(part, key, seq) for key in one.entry.keys for part in terms.leading_parts(key)]
+            if one.vector is None:
+                waiting.append((seq,))
+            else:
+                vectors.append((seq, one.vector))
+        # Together, since of ten thousand entries the calls themselves cost as much as what they do.
+        self._connection.executemany("INSERT INTO terms (rowid, body) VALUES (?, ?)", bodies)
+        self._connection.executemany("INSERT INTO keys (part, key, seq) VALUES (?, ?, ?)", keys)
+        self._connection.executemany("INSERT INTO vectors (seq, data) VALUES (?, ?)", vectors)
+        self._connection.executemany("INSERT INTO waiting (seq) VALUES (?)", waiting)
+        self._changed = self._changed or bool(fresh)
 
     def _delete(self, seqs: Sequence[int]) -> None:
         for seq in seqs:

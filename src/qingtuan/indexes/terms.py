@@ -124,17 +124,20 @@ def _runs(folded: str) -> Iterator[tuple[str, str]]:
         yield match["cjk"] or "", match["word"] or ""
 
 
-def _all_terms(folded: str) -> Iterator[str]:
-    for cjk, word in _runs(folded):
+def _all_terms(folded: str) -> list[str]:
+    # Lists, since all terms of all texts pass here in a rebuild.
+    found: list[str] = []
+    for cjk, word in _RUN.findall(folded):
         if cjk:
-            yield from cjk
-            yield from _pairs(cjk)
+            found += cjk
+            found += _pairs(cjk)
         else:
-            yield from _spellings(word)
+            found += _spellings(word)
+    return found
 
 
 def _pairs(run: str) -> list[str]:
-    return [run[i : i + 2] for i in range(len(run) - 1)]
+    return list(map(str.__add__, run, run[1:]))
 
 
 def _spellings(word: str) -> list[str]:
