@@ -88,7 +88,7 @@ async def client(entry: Mapping[str, Any], folder: Path) -> AsyncIterator[Client
     clock, database = SystemClock(), Database(folder / "state.sqlite")
     log = Log(database, clock, Ids(clock), (pins.project,))
     around = Surroundings(clock, pins.Pins(log), folder / "cache", folder / "media", folder / "logs", changed)
-    servers = Servers(configured, around)
+    servers = Servers(lambda: configured, around)
     try:
         await servers.refresh(NAME)
         yield Client(servers, offered, folder)

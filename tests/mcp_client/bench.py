@@ -59,7 +59,7 @@ class Bench:
         self.told: list[str] = []
         """Names of servers, each time their tools changed."""
         self.reports: list[str] = []
-        self.servers = Servers(read(home.mcp_file, {}), self._around())
+        self.servers = Servers(lambda: read(home.mcp_file, {}), self._around())
 
     def _around(self) -> Surroundings:
         home = self.home
@@ -81,9 +81,13 @@ class Bench:
         """End the servers and begin anew with these in the file, as a new process does."""
         await self.servers.close()
         self.offered.clear()
-        self.home.mcp_file.write_text(json.dumps({"mcpServers": entries}))
-        self.servers = Servers(read(self.home.mcp_file, environ or {}), self._around())
+        self.write(entries)
+        self.servers = Servers(lambda: read(self.home.mcp_file, environ or {}), self._around())
         await self.servers.start()
+
+    def write(self, entries: Mapping[str, Entry]) -> None:
+        """Put these into the file, and tell nobody."""
+        self.home.mcp_file.write_text(json.dumps({"mcpServers": entries}))
 
     async def until(self, happened: Callable[[], bool]) -> None:
         """Wait for something that servers do."""

@@ -29,7 +29,7 @@ def servers_of(home: Home, settings: Settings, log: Log, clock: Clock, changed: 
     around = Surroundings(
         clock=clock, pins=Pins(log), cache=home.index / "mcp", media=home.media, logs=home.logs, changed=changed
     )
-    return Servers(configured(home, settings), around)
+    return Servers(lambda: configured(home, settings), around)
 
 
 def configured(home: Home, settings: Settings) -> Configured:

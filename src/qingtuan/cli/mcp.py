@@ -25,6 +25,9 @@ _LIST = Words("列出服务器，和等认可的改动", "list the servers, and 
 _APPROVE = Words("看一个服务器变成了什么；带上代码就是认可", "see what became of a server; with the code, approve it")
 _CODE = Words("列出改动时给的代码", "the code that stands beside the changes")
 _RESTART = Words("重启一个服务器", "start a server anew")
+_RELOAD = Words(
+    "改了 mcp.json 以后，让开着的小青团用上", "after mcp.json was edited: have the running Qingtuan take it up"
+)
 _CHECK = Words("启动每个服务器，列出工具和风险", "start each server and list its tools with their risks")
 _NAME = Words("服务器的名字", "name of the server")
 _EACH = Words("服务器的名字（默认每一个）", "name of the server (default: each of them)")
@@ -43,6 +46,7 @@ def arguments(parser: Parser) -> None:
     approve = add("approve", _APPROVE)
     approve.add_argument("name", metavar="NAME", help=_NAME.say(parser.language))
     approve.add_argument("code", nargs="?", metavar="CODE", default="", help=_CODE.say(parser.language))
+    add("reload", _RELOAD)
     add("restart", _RESTART).add_argument("name", metavar="NAME", help=_NAME.say(parser.language))
     add("check", _CHECK).add_argument("name", nargs="?", metavar="NAME", help=_EACH.say(parser.language))
 
@@ -56,6 +60,8 @@ async def run(args: argparse.Namespace, shell: Shell) -> int:
             return await command(shell, Speaker(), "/mcp")
         case "check":
             return await _check(args.name, shell)
+        case "reload":
+            return await command(shell, Speaker(), "/mcp reload")
         case "approve":
             return await command(shell, Speaker(), f"/mcp approve {args.name} {args.code}")
         case action:

@@ -3,36 +3,88 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 
 from qingtuan.errors import NotThere, SettingsWrong, ToolFailed
 from qingtuan.language import Words
-from qingtuan.mcp_client.config import Configured
+from qingtuan.mcp_client.config import Configured, ServerConfig
 from qingtuan.mcp_client.pins import Change
 from qingtuan.mcp_client.server import Server, Surroundings
 from qingtuan.mcp_client.status import ServerStatus
 
 
+@dataclass(frozen=True, slots=True)
+class Reloaded:
+    """What reading the file again changed, by the names of servers."""
+
+    added: tuple[str, ...] = ()
+    """They were not there, or were switched off."""
+    altered: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    """They are not there any more, or switched off."""
+
+
 class Servers:
     """Made from what `mcp.json` says. Tools that are known from the cache are offered at once, without a start."""
 
-    def __init__(self, configured: Configured, around: Surroundings) -> None:
-        """`around.changed` is called with the tools of each server, first from here."""
-        self.faults: tuple[SettingsWrong, ...] = configured.faults
-        """What is wrong in the file."""
-        self._off = configured.off
-        self._clock = around.clock
-        self._servers = {config.name: Server(config, around) for config in configured.servers}
+    def __init__(self, read: Callable[[], Configured], around: Surroundings) -> None:
+        """`read` gives what the file says now. `around.changed` is called with the tools of each server, first from
+        here."""
+        self._read = read
+        self._configured = read()
+        self._around = around
+        self._servers = {config.name: Server(config, around) for config in self._configured.servers}
         self._background: set[asyncio.Task[None]] = set()
-        self._untried: dict[str, asyncio.Event] = {}
+        self._untried: dict[Server, asyncio.Event] = {}
         """Servers whose tools are not known and that were not yet tried; each is set when it was."""
+        self._reloading = asyncio.Lock()
+
+    @property
+    def faults(self) -> tuple[SettingsWrong, ...]:
+        """What is wrong in the file."""
+        return self._configured.faults
+
+    @property
+    def edited(self) -> bool:
+        """Whether the file says something else by now than when it was read."""
+        return _said(self._read()) != _said(self._configured)
 
     async def start(self) -> None:
         """Begin to look at the servers whose tools are not known. Returns at once."""
-        for server in self._servers.values():
+        self._begin(self._servers.values())
+
+    async def reload(self) -> Reloaded:
+        """Read the file again. Servers that it no longer has as they are, end; what is new in it begins; all others go
+        on undisturbed. Returns when the new ones have begun, not when they are up.
+
+        Raises:
+            SettingsWrong: the file as a whole cannot be read; nothing is changed.
+        """
+        async with self._reloading:
+            found = self._read()
+            if found.faults and not found.servers and not found.off:
+                raise found.faults[0]
+            wanted = {config.name: config for config in found.servers}
+            ending = {name: one for name, one in self._servers.items() if wanted.get(name) != one.config}
+            await asyncio.gather(*(server.close() for server in ending.values()))
+            before, self._configured = self._servers, found
+            self._servers = {
+                name: before[name] if name in before and name not in ending else Server(config, self._around)
+                for name, config in wanted.items()
+            }
+            removed = tuple(name for name in ending if name not in wanted)
+            for name in removed:
+                self._around.changed(name, ())
+            self._begin(server for name, server in self._servers.items() if server is not before.get(name))
+        altered = tuple(name for name in ending if name in wanted)
+        return Reloaded(tuple(name for name in wanted if name not in before), altered, removed)
+
+    def _begin(self, servers: Iterable[Server]) -> None:
+        for server in servers:
             if not server.listed and not server.waits_for_approval:
-                self._untried[server.config.name] = asyncio.Event()
+                self._untried[server] = asyncio.Event()
                 self._spawn(self._discover(server))
 
     async def tried(self, patience: float) -> None:
@@ -53,7 +105,7 @@ class Servers:
     def status(self) -> tuple[ServerStatus, ...]:
         """All servers, also those that are switched off."""
         on = [server.status() for server in self._servers.values()]
-        return (*on, *(ServerStatus(name=name, kind=None, state="off") for name in self._off))
+        return (*on, *(ServerStatus(name=name, kind=None, state="off") for name in self._configured.off))
 
     async def approve(self, name: str, seen: str, *, cause: str | None = None) -> tuple[Change, ...]:
         """Take what waits of the server, on the owner's word; the result says what was new or other. `seen` is the code
@@ -90,7 +142,7 @@ class Servers:
     def _server(self, name: str) -> Server:
         if name in self._servers:
             return self._servers[name]
-        if name in self._off:
+        if name in self._configured.off:
             raise NotThere(Words(f"{name} 在 mcp.json 里关掉了。", f"{name} is switched off in mcp.json."))
         names = ", ".join(self._servers) or "–"
         raise NotThere(Words(f"没有叫这个的服务器。有：{names}", f"There is no such server. There are: {names}"))
@@ -99,16 +151,21 @@ class Servers:
         """Start a server in the background until its tools are known, ever more slowly."""
         while not server.listed and not server.waits_for_approval and not server.closed:
             if wait := server.next_try:
-                await self._clock.sleep(wait)
+                await self._around.clock.sleep(wait)
             try:
                 with suppress(ToolFailed):
                     await server.ready()
             finally:
                 # Whatever became of it: nobody may go on waiting for a server that nobody tries any more.
-                if (event := self._untried.pop(server.config.name, None)) is not None:
+                if (event := self._untried.pop(server, None)) is not None:
                     event.set()
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+
+
+def _said(configured: Configured) -> tuple[tuple[ServerConfig, ...], tuple[str, ...], list[Words]]:
+    """What makes one reading of the file another than the one before: errors have no equality of their own."""
+    return configured.servers, configured.off, [fault.words for fault in configured.faults]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from qingtuan.errors import NotAllowed, NotThere, ToolFailed, UsageWrong
+from qingtuan.errors import NotAllowed, NotThere, SettingsWrong, ToolFailed, UsageWrong
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
 from qingtuan.events.sessions import Session
@@ -74,6 +74,46 @@ async def test_servers_and_what_is_wrong_with_them(bench: Bench, say: Say) -> No
     assert await say("/mcp 刷新 good") == "good 正常，2 个工具。"
     with pytest.raises(ToolFailed, match="no-such-program-anywhere"):
         await say("/mcp restart gone")
+
+
+async def test_an_edit_of_the_file_is_said_and_taken_up_on_request(bench: Bench, say: Say) -> None:
+    await bench.begin({"good": hostile("Plain"), "old": hostile("Plain"), "other": hostile("Plain")})
+    await bench.listed("good", "old", "other")
+    assert (await say("/mcp reload")).splitlines()[0] == "mcp.json 没有变。"
+    bench.told.clear()
+    bench.write(
+        {"new": hostile("Plain", timeout=50), "good": hostile("Plain"), "other": hostile("Plain", include=["echo"])}
+    )
+    listed = (await say("/mcp")).splitlines()
+    assert listed[0].startswith("⚠ mcp.json 改过了")
+    assert listed[2] == "old：正常，2 个工具"
+    assert (await say("/mcp 重读")).splitlines() == [
+        "加上了 new。",
+        "按新写的用 other。",
+        "不再用 old。",
+        "new：正常，2 个工具",
+        "good：正常，2 个工具",
+        "other：正常，1 个工具",
+    ]
+    assert bench.offered["old"] == ()
+    assert "good" not in bench.told, "what was not edited goes on undisturbed"
+    assert "改过了" not in await say("/mcp")
+
+
+async def test_a_file_that_cannot_be_read_leaves_the_servers_as_they_are(bench: Bench, say: Say) -> None:
+    await bench.begin({"good": hostile("Plain")})
+    await bench.listed("good")
+    bench.home.mcp_file.write_text('{"mcpServers": {"good": {}')
+    with pytest.raises(SettingsWrong, match="line 1"):
+        await say("/mcp reload")
+    assert "good：正常，2 个工具" in await say("/mcp")
+
+
+async def test_a_server_that_never_came_up_is_replaced_by_one_that_does(bench: Bench, say: Say) -> None:
+    await bench.begin({"a": {"command": "no-such-program-anywhere"}})
+    await bench.until(lambda: bool(bench.error("a")))
+    bench.write({"a": hostile("Plain")})
+    assert (await say("/mcp reload")).splitlines() == ["按新写的用 a。", "a：正常，2 个工具"]
 
 
 async def test_a_change_is_shown_and_approved(bench: Bench, say: Say, tmp_path: Path) -> None:

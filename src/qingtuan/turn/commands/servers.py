@@ -15,7 +15,7 @@ from qingtuan.mcp_client.definition import MAX_DESCRIPTION
 from qingtuan.mcp_client.offer import MAX_AT_ONCE
 from qingtuan.mcp_client.pins import Change
 from qingtuan.mcp_client.server import NotSeen
-from qingtuan.mcp_client.servers import Servers
+from qingtuan.mcp_client.servers import Reloaded, Servers
 from qingtuan.mcp_client.status import ServerStatus, State
 from qingtuan.turn.commands.by_hand import by_hand
 from qingtuan.turn.commands.registry import Command, CommandReply, Form, Invocation
@@ -36,7 +36,7 @@ def server_commands(servers: Servers, zone: Callable[[Reader], tzinfo]) -> list[
             _ServerCommand(servers, zone).run,
             owner_only=True,
             prints=Prints.INTERNALS,
-            usage="[approve|restart|refresh NAME]",
+            usage="[approve|restart|refresh NAME] [reload]",
             forms=_FORMS,
         )
     ]
@@ -49,15 +49,21 @@ class _ServerCommand:
 
     async def run(self, invocation: Invocation) -> CommandReply:
         word, _, name = invocation.argument.partition(" ")
-        doing = _DOINGS.get(word.lower())
-        if doing is None and invocation.argument.lower() not in _LISTS:
+        doing, name = _DOINGS.get(word.lower()), name.strip()
+        if doing is not None and name:
+            return CommandReply(await doing(self, name, invocation))
+        if doing is not None:
+            names = [status.name for status in self.servers.status() if status.state != "off"]
+            raise UsageWrong(Words(_WHICH.zh.format(word, "、".join(names)), _WHICH.en.format(word, ", ".join(names))))
+        said = invocation.argument.lower()
+        if said in _RELOADS:
+            reloaded = _reloaded(await self.servers.reload(), invocation.language)
+        elif said in _LISTS:
+            reloaded = [_EDITED.say(invocation.language)] if self.servers.edited else []
+        else:
             raise UsageWrong(_USAGE)
-        if doing is None:
-            await self.servers.tried(_PATIENCE)
-            return CommandReply(self._listing(invocation))
-        if not name.strip():
-            raise UsageWrong(_USAGE)
-        return CommandReply(await doing(self, name.strip(), invocation))
+        await self.servers.tried(_PATIENCE)
+        return CommandReply("\n".join((*reloaded, self._listing(invocation))))
 
     async def approve(self, name: str, invocation: Invocation) -> str:
         by_hand(invocation)
@@ -112,6 +118,15 @@ _DOINGS: Mapping[str, _Doing] = {
     "刷新": _ServerCommand.refresh,
 }
 _LISTS = frozenset({"", "list", "列表"})
+_RELOADS = frozenset({"reload", "重读"})
+
+
+def _reloaded(found: Reloaded, language: Language) -> list[str]:
+    """What became of the servers when the file was read again."""
+    parts = [(_ADDED, found.added), (_ALTERED, found.altered), (_REMOVED, found.removed)]
+    separator = Words("、", ", ").say(language)
+    told = [words.say(language).format(names=separator.join(names)) for words, names in parts if names]
+    return told or [_SAME.say(language)]
 
 
 def server_lines(status: ServerStatus, language: Language, zone: tzinfo) -> Iterator[str]:
@@ -186,6 +201,10 @@ _FORMS = (
             "看它变成了什么；带上列出的代码就是认可", "see what became of it; with the code listed there, approve it"
         ),
     ),
+    Form(
+        Words("重读", "reload"),
+        Words("改了 mcp.json 以后让它生效，不用重开", "take up what was edited in mcp.json, without a new start"),
+    ),
     Form(Words("重启 名字", "restart NAME"), Words("重启一个服务器", "start a server anew")),
     Form(Words("刷新 名字", "refresh NAME"), Words("再问一遍它有哪些工具", "ask it anew which tools it has")),
 )
@@ -197,9 +216,18 @@ _STATES: Mapping[State, Words] = {
     "off": Words("在 mcp.json 里关掉了", "switched off in mcp.json"),
 }
 _USAGE = Words(
-    "写法：/mcp，/mcp approve 名字 代码，/mcp restart 名字，/mcp refresh 名字。",
-    "Write /mcp, /mcp approve NAME CODE, /mcp restart NAME or /mcp refresh NAME.",
+    "写法：/mcp，/mcp reload，/mcp approve 名字 代码，/mcp restart 名字，/mcp refresh 名字。",
+    "Write /mcp, /mcp reload, /mcp approve NAME CODE, /mcp restart NAME or /mcp refresh NAME.",
 )
+_WHICH = Words("/mcp {0} 后面写服务器的名字。有：{1}", "/mcp {0} needs the name of a server. There are: {1}")
+_EDITED = Words(
+    "⚠ mcp.json 改过了，下面还是改之前的。要用上就 /mcp reload",
+    "⚠ mcp.json was edited; below is what it was before. To take it up: /mcp reload",
+)
+_SAME = Words("mcp.json 没有变。", "mcp.json is as it was.")
+_ADDED = Words("加上了 {names}。", "Added: {names}.")
+_ALTERED = Words("按新写的用 {names}。", "Taken up as it is written now: {names}.")
+_REMOVED = Words("不再用 {names}。", "No longer used: {names}.")
 _NONE = Words(
     "没有服务器。写在数据文件夹的 mcp.json 里。", "There are no servers. They stand in mcp.json in the data folder."
 )
