@@ -245,9 +245,10 @@ async def test_whatever_a_tool_raises_becomes_text(error: BaseException, says: s
     assert "secret" not in outcome.shown
 
 
-async def test_what_only_the_owner_can_mend_is_told_to_nobody_else(clock: ManualClock) -> None:
-    error = ModelUnreachable(Words("连不上", "no model answers at 10.0.0.1"))
-    outcome = await outcome_of(replace(READ, run=raising(error)), clock, MEMBER)
+@pytest.mark.parametrize("reader", [MEMBER, Reader("owner", Role.OWNER, Space("group", "qq:777"))])
+async def test_what_only_the_owner_can_mend_is_told_where_nobody_else_reads(reader: Reader, clock: ManualClock) -> None:
+    error = ModelUnreachable(Words("连不上 10.0.0.1", "no model answers at 10.0.0.1"))
+    outcome = await outcome_of(replace(READ, run=raising(error)), clock, reader)
     assert "10.0.0.1" not in outcome.shown
     assert "10.0.0.1" in outcome.detail
 

@@ -116,6 +116,11 @@ class Reader:
     role: Role
     space: Space
 
+    @property
+    def is_owner_alone(self) -> bool:
+        """Whether it is the owner, and nobody reads along: what is the owner's affair is told nowhere else."""
+        return self.role is Role.OWNER and not self.space.is_group
+
 
 _PLAIN = re.compile(rb"[a-z0-9.]")
 _LONGEST_NAME = 200

@@ -155,7 +155,7 @@ class Recollection:
             Contact(
                 person=person,
                 accounts=tuple(dict.fromkeys(spoke.account for spoke in spokes)),
-                name=self._name(person) if _is_owner_alone(asking.reader) else "",
+                name=self._name(person) if asking.reader.is_owner_alone else "",
                 last=datetime.fromtimestamp(spokes[0].time, UTC),
                 newest=spokes[0].event,
                 ids=frozenset(spoke.person for spoke in spokes),
@@ -202,7 +202,7 @@ class Recollection:
             time=event.time,
             person=person,
             account=payload.get("account") or "" if received else "",
-            name=self._name(person) if received and person and _is_owner_alone(reader) else "",
+            name=self._name(person) if received and person and reader.is_owner_alone else "",
             nickname=nickname if received else "",
             # What somebody told the assistant alone is given back with the numbers that it is about.
             text=masked(text, _LONGEST_TEXT, keep_phone=own and not reader.space.is_group),
@@ -210,10 +210,6 @@ class Recollection:
             own=own,
             material=event.origin.foreign or person != reader.person or (received and bool(spoken(text)[1])),
         )
-
-
-def _is_owner_alone(reader: Reader) -> bool:
-    return reader.role is Role.OWNER and not reader.space.is_group
 
 
 def _attached(event: Event) -> Iterator[Attached]:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from qingtuan.clock import Clock
 from qingtuan.errors import ForModel, ForOwner, ForPerson, OutcomeUnknown, Stopped, ToolTimedOut
-from qingtuan.identity.scopes import Reader, Role
+from qingtuan.identity.scopes import Reader
 from qingtuan.identity.trust import CallFacts, Piece, Risk, StandingYes, Verdict, verdict
 from qingtuan.language import Language, Words
 from qingtuan.messages import Origin
@@ -259,7 +259,7 @@ def _outcome(prepared: Prepared, task: asyncio.Task[ToolResult], context: ToolCo
     if isinstance(error, (ForModel, ForPerson)):
         return _failure(prepared, error.say(context.language), context, detail=error.detail)
     if isinstance(error, ForOwner):
-        words = error.words if context.reader.role is Role.OWNER else _OWNER_MUST_ACT
+        words = error.words if context.reader.is_owner_alone else _OWNER_MUST_ACT
         return _failure(prepared, words.say(context.language), context, detail=str(error))
     # A tool is a plug-in: what it raises by mistake is told by kind alone, since its words may hold anything.
     return _broken(prepared, context, detail=repr(error))

@@ -14,7 +14,6 @@ from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.events.outbox import Draft
 from qingtuan.identity.privacy import file_goes_along
-from qingtuan.identity.scopes import Role
 from qingtuan.identity.trust import Risk
 from qingtuan.language import Language, Words
 from qingtuan.memory.recall import Injected
@@ -192,9 +191,7 @@ class Loop:
     def _refused(self, error: ModelRefused) -> Outcome:
         """Everybody learns that it does not work; the owner, in private, also why. What only the speaker can put
         right is said to the speaker."""
-        reader = self.turn.reader
-        private_owner = reader.role is Role.OWNER and not reader.space.is_group
-        words = error.words if private_owner or error.reason == "content" else _DOWN
+        words = error.words if self.turn.reader.is_owner_alone or error.reason == "content" else _DOWN
         return self._say(words.say(self.kit.language(self.turn)), "failed")
 
     def _put(self, draft: Draft) -> None:

@@ -12,7 +12,6 @@ from qingtuan.errors import ForOwner, NotAllowed, QingtuanError, Stopped
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
 from qingtuan.events.outbox import Draft
-from qingtuan.identity.scopes import Role
 from qingtuan.language import Words
 from qingtuan.messages import Origin
 from qingtuan.tools.run import refusal
@@ -167,8 +166,7 @@ class Work:
 
     def _sentence(self, turn: Turn, error: QingtuanError) -> str:
         """What the speaker is told: what only the owner can mend is spelled out to nobody else."""
-        private_owner = turn.reader.role is Role.OWNER and not turn.reader.space.is_group
-        words = BROKE if isinstance(error, ForOwner) and not private_owner else error.words
+        words = BROKE if isinstance(error, ForOwner) and not turn.reader.is_owner_alone else error.words
         return words.say(self.kit.language(turn))
 
     def _broke(self, turn: Turn, sentence: str, detail: str) -> Outcome:

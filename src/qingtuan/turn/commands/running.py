@@ -6,7 +6,6 @@ from qingtuan.errors import ForOwner, NotAllowed, QingtuanError
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log, Place
 from qingtuan.identity.privacy import answer_in_private
-from qingtuan.identity.scopes import Role
 from qingtuan.language import Words
 from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
 
@@ -24,8 +23,7 @@ async def run(command: Command, invocation: Invocation, log: Log) -> CommandRepl
     except QingtuanError as error:
         if isinstance(error, ForOwner):
             _note(invocation, str(error), log)
-        private_owner = reader.role is Role.OWNER and not reader.space.is_group
-        words = _BROKE if isinstance(error, ForOwner) and not private_owner else error.words
+        words = _BROKE if isinstance(error, ForOwner) and not reader.is_owner_alone else error.words
         return CommandReply(words.say(language), type(error).__name__)
     except Exception as error:  # noqa: BLE001 (the edge of a turn: the message must get its end)
         _note(invocation, repr(error), log)
