@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from mcp import Client
 from mcp.types import CallToolResult, TextContent
 
@@ -79,7 +79,7 @@ class Library:
     async def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         headers = {"Authorization": f"Bearer {TOKEN}"}
         # There is no TLS here, and a context for it takes longer to make than the library takes to answer.
-        async with httpx.AsyncClient(base_url=self.address, headers=headers, verify=False) as client:
+        async with httpx2.AsyncClient(base_url=self.address, headers=headers, verify=False) as client:
             answer = await client.request(method, path, json=body)
             assert answer.is_success, answer.text
             return answer.json()

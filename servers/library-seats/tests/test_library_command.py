@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from library_world import COMMAND, SEAT, WISH, Library, Reader, environment, reading
 from mcp import Client, MCPError
@@ -90,7 +90,7 @@ async def test_over_http(open_library: Library) -> None:
             results = await asyncio.gather(*(Reader(client).call("reserve_seat", **WISH) for client in (one, other)))
         assert sorted(bool(result.is_error) for result in results) == [False, True]
         assert len(await open_library.books(every=True)) == 1
-        async with httpx.AsyncClient(verify=False) as web:
+        async with httpx2.AsyncClient(verify=False) as web:
             hello = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
             assert (await web.post(address, json=hello, headers={"Host": "evil.example"})).status_code == 421
             assert (await web.post(address, json=hello, headers={"Origin": "http://evil.example"})).status_code == 403

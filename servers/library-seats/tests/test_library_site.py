@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 import pytest_asyncio
 from bs4 import BeautifulSoup, Tag
@@ -26,7 +26,7 @@ class Browser:
     """Follows links and sends forms, and knows nothing of what is in them."""
 
     def __init__(self, address: str) -> None:
-        self.client = httpx.AsyncClient(base_url=address, follow_redirects=True, verify=False)
+        self.client = httpx2.AsyncClient(base_url=address, follow_redirects=True, verify=False)
         self.soup = BeautifulSoup("", "html.parser")
         self.status = 0
         self.path = ""
@@ -53,7 +53,7 @@ class Browser:
     def alert(self) -> str:
         return str(self.one("p.alert")["data-code"])
 
-    def _show(self, answer: httpx.Response) -> None:
+    def _show(self, answer: httpx2.Response) -> None:
         self.soup = BeautifulSoup(answer.text, "html.parser")
         self.status, self.path = answer.status_code, answer.url.path
 
@@ -162,7 +162,7 @@ async def test_a_planted_session_is_worth_nothing_after_the_login(browser: Brows
     planted = dict(browser.client.cookies)
     await browser.send("form#login", user="demo", password="demo")
     assert dict(browser.client.cookies) != planted
-    async with httpx.AsyncClient(base_url=browser.client.base_url, cookies=planted) as thief:
+    async with httpx2.AsyncClient(base_url=browser.client.base_url, cookies=planted) as thief:
         assert (await thief.get("/reservations")).status_code == 303
 
 
@@ -308,7 +308,7 @@ async def test_two_readers_at_once_get_one_seat() -> None:
 
 
 async def test_the_way_in_for_tests_needs_its_token(open_library: Library) -> None:
-    async with httpx.AsyncClient(base_url=open_library.address) as client:
+    async with httpx2.AsyncClient(base_url=open_library.address) as client:
         assert (await client.get("/admin/reservations")).status_code == 401
         wrong = await client.get("/admin/reservations", headers={"Authorization": "Bearer no"})
         assert wrong.status_code == 401
@@ -322,5 +322,5 @@ async def test_the_way_in_for_tests_needs_its_token(open_library: Library) -> No
         for body in bodies:
             assert (await client.post("/admin/faults", json=body)).status_code == 400
         assert (await client.post("/admin/clock", json={"now": "soon"})).status_code == 400
-    async with running(replace(Options(), admin_token=None)) as address, httpx.AsyncClient(base_url=address) as client:
+    async with running(replace(Options(), admin_token=None)) as address, httpx2.AsyncClient(base_url=address) as client:
         assert (await client.get("/admin/reservations")).status_code == 404

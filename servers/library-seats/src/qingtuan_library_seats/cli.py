@@ -39,8 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit code."""
     asked = _parser().parse_args(arguments)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
-    # httpx names every address at INFO, mcp every call.
-    for noisy in ("httpx", "mcp", "uvicorn"):
+    # httpx2 names every address at INFO, mcp every call.
+    for noisy in ("httpx2", "mcp", "uvicorn"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     if asked.command == "demo-site":
         return _run(_demo_site(asked))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urljoin
 
-import httpx
+import httpx2
 
 from qingtuan_library_seats import __version__
 from qingtuan_library_seats.errors import PageUnreadable, SiteUnavailable
@@ -72,7 +72,7 @@ class Web:
         self._patience = patience
         # Proxies of the environment are for the wide world; a compressed page could be endless once unpacked; and
         # where there is no TLS (other origins are refused), the certificates of the world need not be read.
-        self._client = httpx.AsyncClient(
+        self._client = httpx2.AsyncClient(
             timeout=patience.answer,
             trust_env=False,
             verify=base.startswith("https:"),
@@ -153,32 +153,32 @@ class Web:
                 if response.status_code >= 500 or response.status_code == 429:
                     raise _NoAnswer(f"网站回了错误 {response.status_code}")
                 body = await _body(response)
-        except (TimeoutError, httpx.TimeoutException) as error:
+        except (TimeoutError, httpx2.TimeoutException) as error:
             raise _NoAnswer("等不到回音", slow=True) from error
-        except httpx.ConnectError as error:
+        except httpx2.ConnectError as error:
             raise _NoAnswer("连不上") from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise _NoAnswer("连接中断") from error
         here = str(response.url)
         return _Response(here, _leads_to(here, response), body.decode("utf-8", "replace"))
 
     def _stay(self, address: str) -> None:
         try:
-            there, home = httpx.URL(address), httpx.URL(self._base)
-        except httpx.InvalidURL as error:
+            there, home = httpx2.URL(address), httpx2.URL(self._base)
+        except httpx2.InvalidURL as error:
             raise PageUnreadable("网址不对") from error
         if (there.scheme, there.host, there.port) != (home.scheme, home.host, home.port):
             raise PageUnreadable(f"它指向别的网站 {there.host}")
 
 
-def _leads_to(here: str, response: httpx.Response) -> str | None:
+def _leads_to(here: str, response: httpx2.Response) -> str | None:
     try:
         return urljoin(here, response.headers["location"]) if response.has_redirect_location else None
     except ValueError as error:
         raise PageUnreadable("网址不对") from error
 
 
-async def _body(response: httpx.Response) -> bytes:
+async def _body(response: httpx2.Response) -> bytes:
     if response.headers.get("content-encoding", "identity") != "identity":
         raise PageUnreadable("网页是压缩的")
     body = bytearray()
