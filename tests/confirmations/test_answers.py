@@ -19,7 +19,7 @@ from qingtuan.confirmations.answers import (
     recognise,
     say_needs_code,
 )
-from qingtuan.confirmations.confirmation import Chat, Confirmation, Standing
+from qingtuan.confirmations.confirmation import Answerable, Chat, Confirmation
 from qingtuan.events.log import Place
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.identity.trust import QuestionFacts, Risk
@@ -51,7 +51,7 @@ SECOND = replace(SEAT, needs_code=True)
 OF_MEMBER = replace(SEAT, place=replace(SEAT.place, person="qq-2"))
 EXPIRED = replace(SEAT, state="expired")
 
-ALONE = Standing([SEAT])
+ALONE = Answerable([SEAT])
 
 
 def said(text: str, **change: Any) -> Said:
@@ -59,8 +59,8 @@ def said(text: str, **change: Any) -> Said:
     return replace(Said(text, OWNER, later, later), **change)
 
 
-def verdict(text: str, standing: Standing = ALONE, **change: Any) -> str:
-    return recognise(said(text, **change), standing).verdict
+def verdict(text: str, answerable: Answerable = ALONE, **change: Any) -> str:
+    return recognise(said(text, **change), answerable).verdict
 
 
 YES = [
@@ -132,76 +132,76 @@ def test_any_other_message_is_a_normal_one(text: str) -> None:
     "text", ["确认 K7QM", "确认K7QM", "确认 k7qm", "/confirm K7QM", "confirm k7qm", "好的确认 Ｋ７ＱＭ。"]
 )
 def test_a_code_says_which(text: str) -> None:
-    standing = Standing([OTHER, SEAT], others=2)
-    assert recognise(said(text), standing) == Answer("yes", SEAT)
+    answerable = Answerable([OTHER, SEAT], others=2)
+    assert recognise(said(text), answerable) == Answer("yes", SEAT)
 
 
 @pytest.mark.parametrize("text", ["取消 K7QM", "取消k7qm", "/cancel K7QM", "cancel K7QM"])
 def test_a_no_can_name_a_code(text: str) -> None:
-    assert recognise(said(text), Standing([OTHER, SEAT])) == Answer("no", SEAT)
+    assert recognise(said(text), Answerable([OTHER, SEAT])) == Answer("no", SEAT)
 
 
 def test_a_wrong_code_is_no_yes() -> None:
     assert verdict("确认 K7QN") == "needs_code"
     assert verdict("取消 K7QN") == "needs_code"
     assert verdict("confirmk7qm") == "not_an_answer"
-    assert verdict("确认 K7QM", Standing()) == "not_an_answer"
+    assert verdict("确认 K7QM", Answerable()) == "not_an_answer"
 
 
 @pytest.mark.parametrize("text", ["确认", "取消", "不要", "算了"])
 def test_with_several_open_a_code_is_needed(text: str) -> None:
-    assert recognise(said(text), Standing([SEAT, OTHER])) == Answer("needs_code")
+    assert recognise(said(text), Answerable([SEAT, OTHER])) == Answer("needs_code")
 
 
-@pytest.mark.parametrize("standing", [Standing([SEAT, OTHER]), Standing([SEAT], others=1)])
+@pytest.mark.parametrize("answerable", [Answerable([SEAT, OTHER]), Answerable([SEAT], others=1)])
 @pytest.mark.parametrize("text", BARE_YES)
-def test_a_bare_yes_counts_only_with_nothing_else_open(text: str, standing: Standing) -> None:
-    assert verdict(text, standing) == "not_an_answer"
+def test_a_bare_yes_counts_only_with_nothing_else_open(text: str, answerable: Answerable) -> None:
+    assert verdict(text, answerable) == "not_an_answer"
 
 
 def test_questions_of_servers_and_agents_count_as_open() -> None:
-    assert verdict("确认", Standing([SEAT], others=1)) == "needs_code"
+    assert verdict("确认", Answerable([SEAT], others=1)) == "needs_code"
 
 
 @pytest.mark.parametrize("text", ["确认", "好", "/confirm"])
 def test_critical_and_over_long_questions_need_their_code(text: str) -> None:
-    assert recognise(said(text), Standing([CRITICAL])) == Answer("needs_code", CRITICAL)
-    assert verdict("确认 K7QM", Standing([CRITICAL])) == "yes"
-    assert verdict("取消", Standing([CRITICAL])) == "no"
-    assert verdict("确认", Standing([CRITICAL]), quotes="evt_message") == "needs_code"
+    assert recognise(said(text), Answerable([CRITICAL])) == Answer("needs_code", CRITICAL)
+    assert verdict("确认 K7QM", Answerable([CRITICAL])) == "yes"
+    assert verdict("取消", Answerable([CRITICAL])) == "no"
+    assert verdict("确认", Answerable([CRITICAL]), quotes="evt_message") == "needs_code"
 
 
 def test_somebody_other_than_the_asker_needs_the_code() -> None:
-    standing = Standing([OF_MEMBER])
-    assert verdict("确认", standing) == "needs_code"
-    assert verdict("取消", standing) == "needs_code"
-    assert verdict("确认 K7QM", standing) == "yes"
-    assert verdict("取消 K7QM", standing) == "no"
+    answerable = Answerable([OF_MEMBER])
+    assert verdict("确认", answerable) == "needs_code"
+    assert verdict("取消", answerable) == "needs_code"
+    assert verdict("确认 K7QM", answerable) == "yes"
+    assert verdict("取消 K7QM", answerable) == "no"
     # A quote names the question as a code does.
-    assert verdict("确认", standing, quotes="evt_message") == "yes"
-    assert verdict("好", standing, quotes="evt_message") == "yes"
-    assert verdict("不要", standing, quotes="evt_message") == "no"
+    assert verdict("确认", answerable, quotes="evt_message") == "yes"
+    assert verdict("好", answerable, quotes="evt_message") == "yes"
+    assert verdict("不要", answerable, quotes="evt_message") == "no"
 
 
 def test_a_quote_names_the_second_of_several_and_is_not_enough_for_what_must_be_read() -> None:
-    assert verdict("确认", Standing([SECOND])) == "needs_code"
-    assert verdict("确认", Standing([SECOND]), quotes="evt_message") == "yes"
-    assert verdict("确认", Standing([CRITICAL]), quotes="evt_message") == "needs_code"
-    assert verdict("确认 K7QM", Standing([CRITICAL]), quotes="evt_message") == "yes"
+    assert verdict("确认", Answerable([SECOND])) == "needs_code"
+    assert verdict("确认", Answerable([SECOND]), quotes="evt_message") == "yes"
+    assert verdict("确认", Answerable([CRITICAL]), quotes="evt_message") == "needs_code"
+    assert verdict("确认 K7QM", Answerable([CRITICAL]), quotes="evt_message") == "yes"
 
 
 @pytest.mark.parametrize("text", BARE_YES + BARE_NO)
 def test_a_bare_word_counts_only_from_the_asker(text: str) -> None:
-    assert verdict(text, Standing([OF_MEMBER])) == "not_an_answer"
+    assert verdict(text, Answerable([OF_MEMBER])) == "not_an_answer"
     # Said right behind the question it is about that, and still not enough.
-    assert recognise(said(text), Standing([OF_MEMBER], newest=OF_MEMBER)) == Answer("needs_code", OF_MEMBER)
+    assert recognise(said(text), Answerable([OF_MEMBER], newest=OF_MEMBER)) == Answer("needs_code", OF_MEMBER)
     undelivered = replace(OF_MEMBER, delivered=None)
-    assert verdict(text, Standing([undelivered], newest=undelivered)) == "not_an_answer"
+    assert verdict(text, Answerable([undelivered], newest=undelivered)) == "not_an_answer"
 
 
 @pytest.mark.parametrize("text", YES + BARE_YES + NO + BARE_NO)
 def test_others_are_told_nothing(text: str) -> None:
-    nothing_to_answer = Standing()
+    nothing_to_answer = Answerable()
     assert recognise(said(text), nothing_to_answer) == NOT_AN_ANSWER
 
 
@@ -209,25 +209,25 @@ def test_a_bare_yes_was_sent_after_the_question_was_delivered() -> None:
     early = NOON - timedelta(seconds=1)
     assert verdict("好", said_at=early) == "not_an_answer"
     assert verdict("好", received_at=early) == "not_an_answer"
-    assert verdict("好", Standing([replace(SEAT, certain=False)])) == "not_an_answer"
-    assert verdict("好", Standing([replace(SEAT, delivered=None)])) == "not_an_answer"
+    assert verdict("好", Answerable([replace(SEAT, certain=False)])) == "not_an_answer"
+    assert verdict("好", Answerable([replace(SEAT, delivered=None)])) == "not_an_answer"
 
 
 def test_an_explicit_yes_may_come_with_a_wrong_clock_and_not_before_the_question() -> None:
     early = NOON - timedelta(seconds=1)
     assert verdict("确认", said_at=early) == "yes"
-    assert verdict("确认", Standing([replace(SEAT, certain=False)])) == "yes"
+    assert verdict("确认", Answerable([replace(SEAT, certain=False)])) == "yes"
     assert verdict("确认", received_at=early) == "not_an_answer"
-    assert verdict("确认", Standing([replace(SEAT, delivered=None)])) == "not_an_answer"
-    assert verdict("确认 K7QM", Standing([replace(SEAT, delivered=None)])) == "yes"
+    assert verdict("确认", Answerable([replace(SEAT, delivered=None)])) == "not_an_answer"
+    assert verdict("确认 K7QM", Answerable([replace(SEAT, delivered=None)])) == "yes"
 
 
 def test_a_quote_says_which() -> None:
-    standing = Standing([OTHER, SEAT], others=1)
+    answerable = Answerable([OTHER, SEAT], others=1)
     for text in (*YES, *BARE_YES):
-        assert recognise(said(text, quotes="evt_message"), standing) == Answer("yes", SEAT)
+        assert recognise(said(text, quotes="evt_message"), answerable) == Answer("yes", SEAT)
     for text in (*NO, *BARE_NO):
-        assert recognise(said(text, quotes="evt_message_2"), standing) == Answer("no", OTHER)
+        assert recognise(said(text, quotes="evt_message_2"), answerable) == Answer("no", OTHER)
 
 
 def test_a_quote_of_something_else_or_with_another_code_is_no_yes() -> None:
@@ -247,21 +247,21 @@ def test_edits_and_forwards_never_count(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["确认", "好", "确认 K7QM"])
 def test_a_late_yes_means_the_question_that_ran_out(text: str) -> None:
-    assert recognise(said(text), Standing(expired=EXPIRED)) == Answer("late", EXPIRED)
-    assert verdict(text, Standing(expired=EXPIRED), quotes="evt_message") == "late"
+    assert recognise(said(text), Answerable(expired=EXPIRED)) == Answer("late", EXPIRED)
+    assert verdict(text, Answerable(expired=EXPIRED), quotes="evt_message") == "late"
 
 
 def test_a_late_no_needs_nothing_and_a_late_bare_yes_may_mean_something_else() -> None:
-    assert verdict("取消", Standing(expired=EXPIRED)) == "not_an_answer"
-    assert verdict("好", Standing(expired=EXPIRED, spoke_since=True)) == "not_an_answer"
-    assert verdict("好", Standing(expired=EXPIRED, others=1)) == "not_an_answer"
-    assert verdict("确认", Standing(expired=EXPIRED, spoke_since=True)) == "late"
-    assert verdict("确认", Standing([OTHER], expired=EXPIRED)) == "yes"
-    assert verdict("确认 K7QM", Standing([OTHER], expired=EXPIRED)) == "late"
+    assert verdict("取消", Answerable(expired=EXPIRED)) == "not_an_answer"
+    assert verdict("好", Answerable(expired=EXPIRED, spoke_since=True)) == "not_an_answer"
+    assert verdict("好", Answerable(expired=EXPIRED, others=1)) == "not_an_answer"
+    assert verdict("确认", Answerable(expired=EXPIRED, spoke_since=True)) == "late"
+    assert verdict("确认", Answerable([OTHER], expired=EXPIRED)) == "yes"
+    assert verdict("确认 K7QM", Answerable([OTHER], expired=EXPIRED)) == "late"
 
 
 def test_what_ran_out_unanswered_is_found_by_its_code_or_a_quote_and_not_by_a_word_alone() -> None:
-    lapsed = Standing(
+    lapsed = Answerable(
         lapsed=[replace(EXPIRED, code="P4XR", message="evt_message_2"), replace(OF_MEMBER, state="expired")]
     )
     assert verdict("确认 K7QM", lapsed) == "late"

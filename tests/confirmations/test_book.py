@@ -10,7 +10,7 @@ import pytest
 from qingtuan.clock import ManualClock
 from qingtuan.confirmations import book as book_module
 from qingtuan.confirmations.book import Book
-from qingtuan.confirmations.confirmation import Confirmation, Stopped
+from qingtuan.confirmations.confirmation import Confirmation, StoppedCall
 from qingtuan.confirmations.question import Wanted
 from qingtuan.errors import ToolFailed
 from qingtuan.events import inbox, outbox
@@ -59,12 +59,12 @@ class Asking:
         self.book, self.log, self.clock = book, log, clock
         self._turns = 0
 
-    def stopped(self, tool: Tool = BOOK_SEAT, reader: Reader = OWNER, **change: Any) -> Stopped:
+    def stopped(self, tool: Tool = BOOK_SEAT, reader: Reader = OWNER, **change: Any) -> StoppedCall:
         self._turns += 1
         wanted = Wanted(
             tool, change.pop("arguments", {"seat": "A12"}), self.clock.now(), "zh", change.pop("material", ())
         )
-        stopped = Stopped(wanted, reader, f"s_{reader.space.id}", f"turn_{self._turns}", "call_1", tool.risk)
+        stopped = StoppedCall(wanted, reader, f"s_{reader.space.id}", f"turn_{self._turns}", "call_1", tool.risk)
         return replace(stopped, account=f"qq:{reader.person.removeprefix('qq-')}", **change)
 
     def __call__(self, tool: Tool = BOOK_SEAT, reader: Reader = OWNER, **change: Any) -> Confirmation:
@@ -268,20 +268,20 @@ def test_one_stands_before_what_one_may_answer_here(ask: Asking, book: Book) -> 
     in_group = ask(reader=MEMBER)
     own = ask()
 
-    def standing(reader: Reader, others: int = 0) -> tuple[list[str], int]:
-        found = book.standing(reader, message="evt_x", others=others)
+    def answerable(reader: Reader, others: int = 0) -> tuple[list[str], int]:
+        found = book.answerable(reader, message="evt_x", others=others)
         return [asked.event for asked in found.open], found.others
 
-    assert standing(OWNER) == ([in_group.event, own.event], 0)
-    assert standing(OWNER_IN_GROUP, 2) == ([in_group.event], 3)
-    assert standing(MEMBER) == ([], 1)
-    assert standing(replace(MEMBER, person="qq-9")) == ([], 0)
-    assert standing(Reader("owner", Role.OWNER, Space("private", "http:key"))) == ([], 1)
+    assert answerable(OWNER) == ([in_group.event, own.event], 0)
+    assert answerable(OWNER_IN_GROUP, 2) == ([in_group.event], 3)
+    assert answerable(MEMBER) == ([], 1)
+    assert answerable(replace(MEMBER, person="qq-9")) == ([], 0)
+    assert answerable(Reader("owner", Role.OWNER, Space("private", "http:key"))) == ([], 1)
 
 
 def test_the_last_question_that_ran_out_is_remembered_for_a_day(ask: Asking, book: Book) -> None:
     def late(reader: Reader = OWNER) -> Confirmation | None:
-        return book.standing(reader, message="evt_x").expired
+        return book.answerable(reader, message="evt_x").expired
 
     asked = ask()
     assert late() is None
@@ -298,13 +298,13 @@ def test_what_ran_out_can_be_asked_anew_once(ask: Asking, book: Book) -> None:
     asked = ask()
     ask.clock.advance(timedelta(minutes=31))
     book.expire()
-    expired = book.standing(OWNER, message="evt_x").expired
+    expired = book.answerable(OWNER, message="evt_x").expired
     assert expired is not None
     fresh = book.ask(ask.stopped(), renews=expired)
     assert state(book, asked) == "replaced"
     assert fresh.state == "open"
     assert fresh.binding == asked.binding
-    assert book.standing(OWNER, message="evt_x").expired is None
+    assert book.answerable(OWNER, message="evt_x").expired is None
 
 
 def test_whether_the_asker_spoke_since_is_known(ask: Asking, book: Book, log: Log) -> None:
@@ -317,8 +317,8 @@ def test_whether_the_asker_spoke_since_is_known(ask: Asking, book: Book, log: Lo
         return event.id
 
     ask.clock.advance(timedelta(minutes=31))
-    assert not book.standing(OWNER, message=say(1)).spoke_since
-    assert book.standing(OWNER, message=say(2)).spoke_since
+    assert not book.answerable(OWNER, message=say(1)).spoke_since
+    assert book.answerable(OWNER, message=say(2)).spoke_since
 
 
 def test_a_yes_after_which_nothing_ran_is_found_again(ask: Asking, book: Book, log: Log) -> None:

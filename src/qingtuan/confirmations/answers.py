@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from qingtuan.confirmations.confirmation import Confirmation, Standing
+from qingtuan.confirmations.confirmation import Answerable, Confirmation
 from qingtuan.identity.codes import ALPHABET
 from qingtuan.identity.scopes import Reader
 from qingtuan.language import Language, Words
@@ -50,18 +50,18 @@ class Said:
     forwarded: bool = False
 
 
-def recognise(said: Said, standing: Standing) -> Answer:
+def recognise(said: Said, answerable: Answerable) -> Answer:
     """Whether a message is a yes or a no to a question, and to which."""
     spoken = _spoken(said.text)
     if spoken is None or said.edited or said.forwarded:
         return NOT_AN_ANSWER
     if said.quotes is not None:
-        return _to_quoted(said, spoken, standing)
+        return _to_quoted(said, spoken, answerable)
     if spoken.code is not None:
-        return _with_code(spoken, standing)
-    if not standing.open:
-        return _late(spoken, standing)
-    return _without_code(said, spoken, standing)
+        return _with_code(spoken, answerable)
+    if not answerable.open:
+        return _late(spoken, answerable)
+    return _without_code(said, spoken, answerable)
 
 
 def may_be_answer(text: str) -> bool:
@@ -85,34 +85,34 @@ def code_in(text: str) -> str | None:
 # Which question
 
 
-def _to_quoted(said: Said, spoken: _Spoken, standing: Standing) -> Answer:
-    quoted = next((asked for asked in standing.open if asked.message == said.quotes), None)
+def _to_quoted(said: Said, spoken: _Spoken, answerable: Answerable) -> Answer:
+    quoted = next((asked for asked in answerable.open if asked.message == said.quotes), None)
     if quoted is not None:
         if spoken.code not in (None, quoted.code):
             return Answer("needs_code", quoted)
         return _answer(said, spoken, quoted, sure=True)
-    late = next((asked for asked in _run_out(standing) if asked.message == said.quotes), None)
+    late = next((asked for asked in _run_out(answerable) if asked.message == said.quotes), None)
     return Answer("late", late) if late is not None and spoken.yes else NOT_AN_ANSWER
 
 
-def _with_code(spoken: _Spoken, standing: Standing) -> Answer:
-    for asked in standing.open:
+def _with_code(spoken: _Spoken, answerable: Answerable) -> Answer:
+    for asked in answerable.open:
         if asked.code == spoken.code:
             return Answer("yes" if spoken.yes else "no", asked)
-    late = next((asked for asked in _run_out(standing) if asked.code == spoken.code), None)
+    late = next((asked for asked in _run_out(answerable) if asked.code == spoken.code), None)
     if late is not None and spoken.yes:
         return Answer("late", late)
-    return Answer("needs_code", _only(standing)) if standing.open else NOT_AN_ANSWER
+    return Answer("needs_code", _only(answerable)) if answerable.open else NOT_AN_ANSWER
 
 
-def _without_code(said: Said, spoken: _Spoken, standing: Standing) -> Answer:
-    if not any(_after_delivery(said, asked) for asked in standing.open):
+def _without_code(said: Said, spoken: _Spoken, answerable: Answerable) -> Answer:
+    if not any(_after_delivery(said, asked) for asked in answerable.open):
         return NOT_AN_ANSWER
-    only = _only(standing)
+    only = _only(answerable)
     if spoken.bare:
         # 好 and 不 are said to many things: they count only where nothing else can be meant.
-        from_asker = all(asked.asker == said.reader.person for asked in standing.open)
-        newest = standing.newest
+        from_asker = all(asked.asker == said.reader.person for asked in answerable.open)
+        newest = answerable.newest
         if newest is not None and newest.asker != said.reader.person and _after_delivery(said, newest):
             # Not enough for somebody else's wish, and yet no talk: a model would say 好的, and nothing would be done.
             return Answer("needs_code", newest)
@@ -121,20 +121,20 @@ def _without_code(said: Said, spoken: _Spoken, standing: Standing) -> Answer:
     return Answer("needs_code") if only is None else _answer(said, spoken, only, sure=False)
 
 
-def _late(spoken: _Spoken, standing: Standing) -> Answer:
-    if standing.expired is None or not spoken.yes or (spoken.bare and (standing.spoke_since or standing.others)):
+def _late(spoken: _Spoken, answerable: Answerable) -> Answer:
+    if answerable.expired is None or not spoken.yes or (spoken.bare and (answerable.spoke_since or answerable.others)):
         return NOT_AN_ANSWER
-    return Answer("late", standing.expired)
+    return Answer("late", answerable.expired)
 
 
-def _run_out(standing: Standing) -> list[Confirmation]:
+def _run_out(answerable: Answerable) -> list[Confirmation]:
     """What ran out lately, newest first: a code may have been used twice."""
-    own = [standing.expired] if standing.expired is not None else []
-    return [*own, *reversed(standing.lapsed)]
+    own = [answerable.expired] if answerable.expired is not None else []
+    return [*own, *reversed(answerable.lapsed)]
 
 
-def _only(standing: Standing) -> Confirmation | None:
-    return standing.open[0] if len(standing.open) == 1 and not standing.others else None
+def _only(answerable: Answerable) -> Confirmation | None:
+    return answerable.open[0] if len(answerable.open) == 1 and not answerable.others else None
 
 
 # Whether it is enough

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 from qingtuan.clock import Clock
-from qingtuan.confirmations.confirmation import Chat, Confirmation, Standing, Stopped
+from qingtuan.confirmations.confirmation import Answerable, Chat, Confirmation, StoppedCall
 from qingtuan.confirmations.doubt import in_doubt
 from qingtuan.confirmations.question import Asker, question, wording
 from qingtuan.errors import ToolFailed
@@ -100,7 +100,7 @@ class Book:
 
     # Asking
 
-    def ask(self, stopped: Stopped, *, renews: Confirmation | None = None) -> Confirmation:
+    def ask(self, stopped: StoppedCall, *, renews: Confirmation | None = None) -> Confirmation:
         """Write down a question; its text is to be sent as a message of its own, caused by its event.
 
         An open question of an earlier turn about the same tool, by the same asker in the same session, is
@@ -125,14 +125,14 @@ class Book:
             event = self._log.append(Kind.CONFIRMATION_ASKED, place, payload, origin=_origin(stopped))
         return self._must_get(event.id)
 
-    def _refuse_repetition(self, stopped: Stopped, binding: str) -> None:
+    def _refuse_repetition(self, stopped: StoppedCall, binding: str) -> None:
         of_turn = self._load("c.turn = ?", [stopped.turn])
         if any(asked.binding == binding and asked.state == "no" for asked in of_turn):
             raise ToolFailed(_REFUSED)
         if stopped.wanted.material and any(asked.binding != binding or asked.state != "open" for asked in of_turn):
             raise ToolFailed(_ONE_PER_TURN)
 
-    def _others(self, stopped: Stopped, binding: str) -> tuple[list[Confirmation], list[Confirmation]]:
+    def _others(self, stopped: StoppedCall, binding: str) -> tuple[list[Confirmation], list[Confirmation]]:
         """The open questions of the asker that the new one replaces, and those that stay open beside it."""
         replaced: list[Confirmation] = []
         staying: list[Confirmation] = []
@@ -145,7 +145,7 @@ class Book:
             (replaced if again else staying).append(asked)
         return replaced, staying
 
-    def _payload(self, stopped: Stopped, binding: str, others: Sequence[Confirmation]) -> dict[str, Any]:
+    def _payload(self, stopped: StoppedCall, binding: str, others: Sequence[Confirmation]) -> dict[str, Any]:
         reader, asker = stopped.reader, None
         if not stopped.asker_answers:
             asker = Asker(stopped.account or reader.person, reader.person, reader.space)
@@ -236,7 +236,7 @@ class Book:
         """The open questions of a session, oldest first."""
         return [asked for asked in self.open() if asked.place.session == session]
 
-    def standing(self, reader: Reader, *, message: str, others: int = 0) -> Standing:
+    def answerable(self, reader: Reader, *, message: str, others: int = 0) -> Answerable:
         """What `reader` could be answering with the stored `message`. `others` counts open questions that are
         not in this book (of servers and agents)."""
         opened = self.open()
@@ -245,7 +245,7 @@ class Book:
         expired = self._latest_expired(reader)
         spoke_since = expired is not None and self._spoke_since(expired, but=message)
         newest = self._said_last(reader.space, but=message)
-        return Standing(
+        return Answerable(
             open=answerable,
             others=elsewhere + others,
             expired=expired,
@@ -359,7 +359,7 @@ def _confirmation(row: Row) -> Confirmation:
     )
 
 
-def _origin(stopped: Stopped) -> Origin:
+def _origin(stopped: StoppedCall) -> Origin:
     """A question about arguments that were made from material carries its origin."""
     return inherit((Origin.SYSTEM, *(piece.origin for piece in stopped.wanted.material)))
 

@@ -88,7 +88,7 @@ class Confirmation:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class StoppedCall:
     """A call that may not run yet."""
 
     wanted: Wanted
@@ -119,7 +119,7 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Answerable:
     """What one person could be answering in one space."""
 
     open: Sequence[Confirmation] = ()

@@ -8,7 +8,7 @@ from typing import Literal
 
 from qingtuan.confirmations import answers
 from qingtuan.confirmations.answers import Answer
-from qingtuan.confirmations.confirmation import Chat, Confirmation, Stopped
+from qingtuan.confirmations.confirmation import Chat, Confirmation, StoppedCall
 from qingtuan.confirmations.question import Wanted, wording
 from qingtuan.errors import ForModel, NotAllowed, ToolFailed
 from qingtuan.events.inbox import Received
@@ -58,7 +58,7 @@ class Answering:
             edited=message.edited,
             forwarded=forward and message.quotes is None,
         )
-        found = answers.recognise(said, book.standing(reader, message=stored.id if stored else ""))
+        found = answers.recognise(said, book.answerable(reader, message=stored.id if stored else ""))
         if found.verdict != "not_an_answer":
             return found
         if said.edited or said.forwarded:
@@ -74,8 +74,8 @@ class Answering:
         language = self._language(reader)
         asked = answer.question
         if answer.verdict == "needs_code" or asked is None:
-            standing = self.work.kit.book.standing(reader, message=received.event.id)
-            questions = [asked] if asked else standing.open
+            answerable = self.work.kit.book.answerable(reader, message=received.event.id)
+            questions = [asked] if asked else answerable.open
             self._say(answers.say_needs_code(questions, reader, language), received, place)
             return None
         if answer.verdict == "closed":
@@ -160,7 +160,7 @@ class Answering:
         except (ForModel, KeyError, NotAllowed):
             self._say(_NO_LONGER.say(language), received, place)
 
-    def _stopped_again(self, asked: Confirmation, turn: Turn, language: Language) -> Stopped:
+    def _stopped_again(self, asked: Confirmation, turn: Turn, language: Language) -> StoppedCall:
         kit = self.work.kit
         tool = kit.registry.get(asked.tool, turn.reader)
         event = kit.record.log.get(asked.event)
@@ -172,7 +172,7 @@ class Answering:
             language=language,
             material=(Piece(origin),) if origin.foreign else (),
         )
-        return Stopped(
+        return StoppedCall(
             wanted=wanted,
             reader=turn.reader,
             session=turn.session.id,

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from qingtuan.confirmations.confirmation import Confirmation, Stopped
+from qingtuan.confirmations.confirmation import Confirmation, StoppedCall
 from qingtuan.confirmations.question import Wanted
 from qingtuan.errors import ToolFailed
 from qingtuan.events.kinds import Kind
@@ -186,7 +186,7 @@ class Calls:
             material=view.material,
             why=prepared.verdict.why,
         )
-        stopped = Stopped(
+        stopped = StoppedCall(
             wanted=wanted,
             reader=view.reader,
             session=self.turn.session.id,

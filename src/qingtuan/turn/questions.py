@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from qingtuan.confirmations.confirmation import Chat, Confirmation, Stopped
+from qingtuan.confirmations.confirmation import Chat, Confirmation, StoppedCall
 from qingtuan.errors import ToolFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
@@ -41,7 +41,7 @@ def owner_chat(kit: Kit) -> Chat:
     return latest[1] if latest is not None else Chat(_TERMINAL, Space("private", LOCAL))
 
 
-def addressed(kit: Kit, stopped: Stopped, at: Chat | None = None) -> Stopped:
+def addressed(kit: Kit, stopped: StoppedCall, at: Chat | None = None) -> StoppedCall:
     """The same call with the person who is to be asked: the asker if they may answer, else the owner, in the owner's
     words and days, `at` this chat or where they last wrote.
 
