@@ -39,9 +39,36 @@ def test_check_lists_tools_with_their_risks(qingtuan: CommandLine) -> None:
 def test_without_a_subcommand_it_says_what_there_is(qingtuan: CommandLine) -> None:
     ran = qingtuan("mcp")
     assert ran.code == 0
-    for name in ("list", "approve", "restart", "check"):
+    for name in ("list", "approve", "reload", "restart", "check"):
         assert name in ran.out
     assert qingtuan("mcp", "approve").code == 2
+
+
+def test_a_check_says_what_is_wrong_and_nothing_that_is_not_so(qingtuan: CommandLine) -> None:
+    none = qingtuan("mcp", "check").out
+    assert none.strip().endswith("/mcp.json 里没有服务器。")
+    written(qingtuan, {"a": {"command": 5}})
+    ran = qingtuan("mcp", "check")
+    assert (ran.code, ran.out) == (1, "")
+    assert "command 要是一段文字" in ran.err
+    written(qingtuan, {"a": {"command": "npx -y some-server"}})
+    assert "写在 args 里" in qingtuan("mcp", "check").out
+    written(qingtuan, {"a": hostile("Plain")})
+    assert "2 个工具" in qingtuan("mcp", "restart", "a").out
+    written(qingtuan, {"a": {"command": "another-program"}})
+    moved = qingtuan("mcp", "check")
+    assert moved.out.splitlines()[0] == "! a：等认可"
+    assert "没有启动" in moved.out
+
+
+def test_an_edit_reaches_the_instance_that_runs(qingtuan: CommandLine) -> None:
+    with qingtuan.start("serve", stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as serving:
+        assert serving.stderr is not None
+        assert "在运行" in serving.stderr.readline()
+        written(qingtuan, {"a": hostile("Plain")})
+        assert "改过了" in qingtuan("mcp", "list").out
+        assert qingtuan("mcp", "reload").out.splitlines() == ["加上了 a。", "a：正常，2 个工具"]
+        serving.terminate()
 
 
 def test_the_doctor_names_each_server_and_how_to_mend_it(qingtuan: CommandLine) -> None:

@@ -97,3 +97,10 @@ def test_what_came_with_a_reply_is_named_with_its_place() -> None:
     assert drawn(shown(message, "zh"), width=200).splitlines() == [
         "看图", f"附件 座位图.png（12 KB）：数据目录里的 media/{'ab' * 32}",
     ]  # fmt: skip
+
+
+def test_the_last_column_of_a_table_fits_into_the_terminal() -> None:
+    rows = [("a", "读者座位预约预约"), ("bb", "short")]
+    assert table(rows, fit=15).splitlines() == ["a   读者座位预…", "bb  short"]
+    assert table(rows, fit=20) == table(rows)
+    assert table(rows, fit=1).splitlines() == ["a   读者座位…", "bb  short"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shutil
 from collections.abc import Iterable
 
 from qingtuan.app.mcp import configured
@@ -32,11 +33,13 @@ _CHECK = Words("启动每个服务器，列出工具和风险", "start each serv
 _NAME = Words("服务器的名字", "name of the server")
 _EACH = Words("服务器的名字（默认每一个）", "name of the server (default: each of them)")
 _NO_SERVER = Words("mcp.json 里没有 {0} 这个服务器。", "There is no server {0} in mcp.json.")
-_NONE = Words("mcp.json 里没有服务器。", "There are no servers in mcp.json.")
+_NONE = Words("{path} 里没有服务器。", "There are no servers in {path}.")
 _WORKS = Words("{name}：{server}，{count} 个工具", "{name}: {server}, {count} tools")
 _FAILED = Words("{name}：{error}", "{name}: {error}")
 _WITHHELD = Words("等认可", "waits for approval")
-_MARKS = {True: "✓", False: "✗"}
+_WAITS = Words("{name}：等认可", "{name}: waits for approval")
+_WIDE = 120
+"""Columns where nobody knows how many there are."""
 
 
 def arguments(parser: Parser) -> None:
@@ -74,8 +77,8 @@ async def _check(name: str | None, shell: Shell) -> int:
     for fault in found.faults:
         shell.explain(fault)
     servers = _chosen(found, name)
-    if not servers:
-        shell.out(shell.say(_NONE))
+    if not servers and not found.faults:
+        shell.out(shell.say(_NONE).format(path=shell.home.mcp_file))
     seen = looks_at(servers, shell)
     try:
         looks = [await seen[config.name] for config in servers]
@@ -96,22 +99,24 @@ def _chosen(found: Configured, name: str | None) -> list[ServerConfig]:
 
 
 def _print(look: Look, shell: Shell) -> None:
-    name, mark = look.config.name, _MARKS[look.error is None]
+    name, offer = look.config.name, look.offer
     if look.error is not None:
-        said = shell.say(_FAILED).format(name=name, error=shell.say(look.error))
+        mark, said = "✗", shell.say(_FAILED).format(name=name, error=shell.say(look.error))
+    elif offer.moved:
+        mark, said = "!", shell.say(_WAITS).format(name=name)
     else:
-        server = look.server or look.config.shown
-        said = shell.say(_WORKS).format(name=name, server=server, count=len(look.offer.tools))
+        mark = "!" if offer.changes else "✓"
+        said = shell.say(_WORKS).format(name=name, server=look.server or look.config.shown, count=len(offer.tools))
     shell.out(f"{mark} {printable(said)}")
     if rows := list(_rows(look, shell)):
-        shell.out(table(rows))
-    for line in of_offer(look.offer, name, shell):
-        shell.out(printable(line))
+        shell.out(table(rows, fit=shutil.get_terminal_size((_WIDE, 1)).columns))
+    for line in of_offer(offer, name, shell):
+        shell.out(f"  {printable(line)}")
 
 
 def _rows(look: Look, shell: Shell) -> Iterable[tuple[str, str, str]]:
     for tool in look.offer.tools:
-        about = printable(" ".join(tool.description.split()))[:80]
+        about = printable(" ".join(tool.description.split()))
         yield f"  {printable(tool.name)}", str(risk_of(look.config, tool)), about
     for change in look.offer.changes:
         yield f"  {printable(change.tool)}", shell.say(_WITHHELD), ""

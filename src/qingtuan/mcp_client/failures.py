@@ -140,6 +140,11 @@ def _not_started(error: OSError | ValueError, command: Command) -> Words:
         return Words("cwd 里写的文件夹不在。", "The folder given as cwd is not there.")
     if isinstance(error, FileNotFoundError):
         name = line(command.program, 80)
+        if " " in command.program and "/" not in command.program.split()[0]:
+            return Words(
+                f"找不到命令 {name}。command 只写程序，其余一个一个写在 args 里。",
+                f"There is no command {name}. Give the program alone as command, and each of the rest in args.",
+            )
         return Words(
             f"找不到命令 {name}。装好它，或在 command 里写完整路径。",
             f"There is no command {name}. Install it, or give its whole path as command.",
