@@ -122,11 +122,17 @@ class Reader:
         return text_of(result)
 
 
+def texts_of(result: CallToolResult) -> list[str]:
+    """The texts that a result carries."""
+    texts = [content.text for content in result.content if isinstance(content, TextContent)]
+    assert len(texts) == len(result.content)
+    return texts
+
+
 def text_of(result: CallToolResult) -> str:
     """The one text that a result carries."""
-    [content] = result.content
-    assert isinstance(content, TextContent)
-    return content.text
+    [text] = texts_of(result)
+    return text
 
 
 @asynccontextmanager

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
@@ -153,3 +154,12 @@ async def test_what_the_command_says_and_how_it_ends(
     assert ended == code
     out, err = capfd.readouterr()
     assert words in (err if code else out)
+
+
+async def test_a_port_in_use_says_so(capfd: pytest.CaptureFixture[str]) -> None:
+    from qingtuan_library_seats.cli import main
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert await asyncio.to_thread(main, ["demo-site", "--port", port]) == 1
+    assert "已经有程序在用" in capfd.readouterr().err

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from library_world import DAY, PERIOD, SEAT, WISH, Library, Reader, library, reading, text_of
+from library_world import DAY, PERIOD, SEAT, WISH, Library, Reader, library, reading, texts_of
 from mcp import Client
 
 from qingtuan_library_seats.demo_site.library import Library as Rules
@@ -85,6 +85,21 @@ async def test_a_seat_is_booked_listed_and_given_back(reader: Reader, open_libra
     assert await open_library.books() == []
 
 
+async def test_what_was_done_is_said_in_a_sentence_before_the_values(reader: Reader, open_library: Library) -> None:
+    done = [await reader.call("reserve_seat", **WISH)]
+    await open_library.set_clock(f"{DAY}T09:00")
+    done.append(await reader.call("check_in", id="R0001"))
+    done.append(await reader.call("reserve_seat", **{**WISH, "start": "18:00", "end": "19:00"}))
+    done.append(await reader.call("cancel_reservation", id="R0002"))
+    seat = f"座位 {WISH['seat_id']}，预约编号"
+    assert [texts_of(result)[0] for result in done] == [
+        f"约好了：{DAY} 09:00–12:00，{seat} R0001。",
+        f"签到了：{DAY} 09:00–12:00，{seat} R0001。",
+        f"约好了：{DAY} 18:00–19:00，{seat} R0002。",
+        f"取消了：{DAY} 18:00–19:00，{seat} R0002。",
+    ]
+
+
 async def test_checking_in(reader: Reader, open_library: Library) -> None:
     made = await reader.values("reserve_seat", **WISH)
     early = await reader.refusal("check_in", id="R0001")
@@ -112,8 +127,9 @@ async def test_texts_carry_the_same_as_the_values_and_fit_the_schema(reader: Rea
         result = await reader.call(name, **arguments)
         values = result.structured_content
         Draft202012Validator(schemas[name] or False).validate(values)
-        assert "\n" not in text_of(result)
-        assert json.loads(text_of(result)) == values
+        *_, text = texts_of(result)
+        assert "\n" not in text
+        assert json.loads(text) == values
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import errno
 import logging
 import os
 import re
@@ -51,7 +52,8 @@ def _run(work: Coroutine[None, None, None]) -> int:
     try:
         asyncio.run(work)
     except OSError as error:
-        sys.stderr.write(f"这个地址打不开：{error.strerror or error}。换一个端口再试。\n")
+        why = "端口已经有程序在用，也许是它自己" if error.errno == errno.EADDRINUSE else error.strerror or str(error)
+        sys.stderr.write(f"这个地址打不开：{why}。换一个端口再试，mcp.json 里的地址也跟着改。\n")
     except sqlite3.Error as error:
         sys.stderr.write(f"--data 指的文件不能用：{error}。换一个路径，不要用别的程序的数据库。\n")
     else:

@@ -175,7 +175,7 @@ def _add_changing(server: SeatServer, desk: Desk) -> None:
         seat_id: SeatId, date: Date, start: Start, end: End, ctx: Context[Any, Any]
     ) -> Annotated[CallToolResult, ReservationOut]:
         """预约一个图书馆座位 (reserve, book a library seat)。先用 find_seats 查到空的 seat_id，再用它。"""
-        return await _answer(_reserve(desk, seat_id, (date, start, end), _tell(ctx)))
+        return await _answer(_reserve(desk, seat_id, (date, start, end), _tell(ctx)), _RESERVED)
 
     @server.tool(
         title="取消预约",
@@ -184,7 +184,7 @@ def _add_changing(server: SeatServer, desk: Desk) -> None:
     )
     async def cancel_reservation(id: ReservationId) -> Annotated[CallToolResult, CancelledOut]:  # noqa: A002  # fixed
         """取消一个图书馆座位预约 (cancel a library seat reservation)。编号用 list_reservations 查。"""
-        return await _answer(_cancel(desk, id))
+        return await _answer(_cancel(desk, id), _CANCELLED)
 
     @server.tool(
         title="签到",
@@ -193,7 +193,7 @@ def _add_changing(server: SeatServer, desk: Desk) -> None:
     )
     async def check_in(id: ReservationId) -> Annotated[CallToolResult, CheckedInOut]:  # noqa: A002  # fixed by contract
         """到馆后为座位预约签到 (check in for a library seat reservation)。编号用 list_reservations 查。"""
-        return await _answer(_check_in(desk, id))
+        return await _answer(_check_in(desk, id), _CHECKED_IN)
 
 
 async def _list_areas(desk: Desk) -> AreasOut:
@@ -247,14 +247,22 @@ def _out(one: Reservation) -> ReservationOut:
     )
 
 
-async def _answer(work: Awaitable[BaseModel]) -> CallToolResult:
-    """The values twice, for programs and as compact text; or the sentence that says why not."""
+_RESERVED = "约好了：{date} {start}–{end}，座位 {seat_id}，预约编号 {reservation_id}。"
+_CANCELLED = "取消了：{date} {start}–{end}，座位 {seat_id}，预约编号 {reservation_id}。"
+_CHECKED_IN = "签到了：{date} {start}–{end}，座位 {seat_id}，预约编号 {reservation_id}。"
+"""What was done, for whoever tells it on: small models mistake one name of a field for another."""
+
+
+async def _answer(work: Awaitable[BaseModel], done: str = "") -> CallToolResult:
+    """The values twice, for programs and as compact text, behind the sentence `done` filled in with them; or the
+    sentence that says why not."""
     try:
         values = (await work).model_dump()
     except LibraryError as error:
         return _error(str(error))
     text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
-    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=values)
+    texts = [done.format(**values), text] if done else [text]
+    return CallToolResult(content=[TextContent(type="text", text=one) for one in texts], structured_content=values)
 
 
 def _error(sentence: str) -> CallToolResult:

@@ -31,7 +31,9 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     """
     missing = [name for name in _REQUIRED if not environment.get(name)]
     if missing:
-        raise SettingsWrong(f"还没有设置 {listed(missing)}：请在启动这个服务的地方设好环境变量，再重启它。")
+        raise SettingsWrong(
+            f"还没有设置 {listed(missing)}：写进启动它的地方的环境变量（mcp.json 里是 env），再重启它。"
+        )
     url = environment["LIBRARY_URL"].strip().rstrip("/")
     if not _is_address(url):
         raise SettingsWrong(
