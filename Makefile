@@ -15,8 +15,9 @@ SERVERS := $(wildcard servers/*/pyproject.toml)
 help: ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile | expand -t 16
 
+# 5 says that a question waits for an answer: no failure, and no line of make's behind the question.
 chat: install ## talk with it; ARGS='…' runs any qingtuan command
-	@$(BIN)/qingtuan $(or $(value ARGS),chat)
+	@$(BIN)/qingtuan $(or $(value ARGS),chat) || { code=$$?; [ $$code -eq 5 ] || exit $$code; }
 
 test: install-dev ## the whole test suite; ARGS='tests/memory -k pin' picks from it
 	@$(BIN)/python -m pytest $(value ARGS)
