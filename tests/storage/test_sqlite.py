@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from qingtuan.errors import StorageFailed
+from qingtuan.errors import Bug, StorageFailed
 from qingtuan.storage.sqlite import Database
 
 _EVENT = (
@@ -116,7 +116,7 @@ class TestTransactions:
     def test_a_nested_one_joins_the_outer_one(self, database: Database) -> None:
         def nest(fail: bool) -> None:
             with database.transaction():
-                with database.transaction(durable=True):
+                with database.transaction():
                     database.execute("INSERT INTO parts (hash, body) VALUES ('a', x'00')")
                 if fail:
                     raise ZeroDivisionError
@@ -126,6 +126,33 @@ class TestTransactions:
         assert database.row("SELECT * FROM parts") is None
         nest(fail=False)
         assert database.row("SELECT * FROM parts") is not None
+
+    def test_what_must_reach_the_disk_joins_none_that_does_not(self, database: Database) -> None:
+        with database.transaction(durable=True), database.transaction(durable=True), database.transaction():
+            database.execute("INSERT INTO parts (hash, body) VALUES ('a', x'00')")
+        with pytest.raises(Bug), database.transaction(), database.transaction(durable=True):
+            pass
+        with database.transaction(durable=True):
+            database.execute("INSERT INTO parts (hash, body) VALUES ('b', x'00')")
+        assert len(database.rows("SELECT * FROM parts")) == 2
+
+    def test_a_damaged_file_is_refused_in_reads_and_writes(self, tmp_path: Path) -> None:
+        path = tmp_path / "state.sqlite"
+        database = Database(path)
+        with database.transaction():
+            for number in range(2000):
+                database.execute("INSERT INTO parts (hash, body) VALUES (?, ?)", (str(number), bytes(200)))
+        database.close()
+        whole = path.read_bytes()
+        path.write_bytes(whole[: len(whole) // 2] + b"\xff" * (len(whole) - len(whole) // 2))
+        database = Database(path)
+        with pytest.raises(StorageFailed):
+            database.rows("SELECT * FROM parts")
+        with pytest.raises(StorageFailed):
+            database.row("SELECT max(body) FROM parts")
+        with pytest.raises(StorageFailed), database.transaction():
+            database.execute("DELETE FROM parts")
+        database.close()
 
     def test_a_durable_one_reaches_the_disk_and_the_rest_is_normal_again(self, database: Database) -> None:
         with database.transaction(durable=True):

@@ -10,17 +10,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from qingtuan.errors import StorageFailed
+from qingtuan.errors import Bug, StorageFailed
 from qingtuan.language import Words
 
 Row = sqlite3.Row
+_OWN_MISTAKES = (sqlite3.IntegrityError, sqlite3.ProgrammingError)
+"""A broken rule of the tables and a wrong statement: no refusal of the disk or the file."""
 
 
 class Database:
     """A connection in WAL mode with foreign keys and recursive triggers on.
 
     All use is from one thread. Statements outside `transaction()` are reads. Nested transactions join
-    the outer one, so that an event and its projections always land together.
+    the outer one, so that an event and its projections always land together. Whatever the disk or the file
+    refuses is `StorageFailed`, in reads as in writes.
     """
 
     def __init__(self, path: Path, *, migrations: str = "qingtuan.storage.migrations", read_only: bool = False) -> None:
@@ -32,6 +35,8 @@ class Database:
                 also if it is missing or older.
         """
         self.path = path
+        self._durable = False
+        """Whether the transaction that is open waits for the disk."""
         try:
             if read_only:
                 address = f"file:{quote(str(path))}?mode=ro"
@@ -87,42 +92,68 @@ class Database:
 
         Raises:
             StorageFailed: the database refused (full disk, lock, damage); nothing was changed.
+            Bug: it is to be durable, and the transaction that it joins is not.
         """
         if self._connection.in_transaction:
+            if durable and not self._durable:
+                raise Bug(Words("这里的写入不会立刻落盘。", "This write would not reach the disk at once."))
             yield
             return
+        self._durable = durable
         try:
             if durable:
-                self._connection.execute("PRAGMA synchronous=FULL")
-            self._connection.execute("BEGIN IMMEDIATE")
+                self.execute("PRAGMA synchronous=FULL")
+            self.execute("BEGIN IMMEDIATE")
             try:
                 yield
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                self._roll_back()
                 raise
             try:
-                self._connection.execute("COMMIT")
-            except sqlite3.Error:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+                self.execute("COMMIT")
+            except StorageFailed:
+                self._roll_back()
                 raise
-        except sqlite3.OperationalError as error:
-            raise _failed(self.path, error) from error
         finally:
+            self._durable = False
             if durable:
-                self._connection.execute("PRAGMA synchronous=NORMAL")
+                self.execute("PRAGMA synchronous=NORMAL")
+
+    def _roll_back(self) -> None:
+        # After some errors, such as a full disk, SQLite has done it already.
+        if self._connection.in_transaction:
+            self.execute("ROLLBACK")
 
     def execute(self, sql: str, parameters: Sequence[Any] | dict[str, Any] = ()) -> sqlite3.Cursor:
-        """Run one statement; values only through `parameters`."""
-        return self._connection.execute(sql, parameters)
+        """Run one statement; values only through `parameters`.
+
+        Raises:
+            StorageFailed: the database refused.
+        """
+        try:
+            return self._connection.execute(sql, parameters)
+        except _OWN_MISTAKES:
+            raise
+        except sqlite3.DatabaseError as error:
+            raise _failed(self.path, error) from error
 
     def rows(self, sql: str, parameters: Sequence[Any] | dict[str, Any] = ()) -> list[Row]:
         """All rows of a query."""
-        return self._connection.execute(sql, parameters).fetchall()
+        try:
+            return self._connection.execute(sql, parameters).fetchall()
+        except _OWN_MISTAKES:
+            raise
+        except sqlite3.DatabaseError as error:
+            raise _failed(self.path, error) from error
 
     def row(self, sql: str, parameters: Sequence[Any] | dict[str, Any] = ()) -> Row | None:
         """The first row of a query, or None."""
-        first: Row | None = self._connection.execute(sql, parameters).fetchone()
+        try:
+            first: Row | None = self._connection.execute(sql, parameters).fetchone()
+        except _OWN_MISTAKES:
+            raise
+        except sqlite3.DatabaseError as error:
+            raise _failed(self.path, error) from error
         return first
 
     def close(self) -> None:
