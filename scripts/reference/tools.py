@@ -95,6 +95,8 @@ def _tool(tool: Tool, language: Language) -> Iterator[str]:
     if not tool.description.strip():
         raise NoWords(f"tool {tool.name}")
     yield f"## {code(tool.name)}"
+    if tool.about is not None:
+        yield say(tool.about, language, f"tool {tool.name}")
     yield code(f"{tool.name}({', '.join(_signature(tool))})")
     yield f"> {plain(tool.description)}"
     parameters = [(code(name), _type(schema), _about(schema)) for name, schema in _parameters(tool).items()]

@@ -14,6 +14,7 @@ from qingtuan.clock import ManualClock
 from qingtuan.events.kinds import Kind
 from qingtuan.identity.scopes import Role
 from qingtuan.identity.trust import Risk
+from qingtuan.language import Words
 from qingtuan.messages import Space
 from qingtuan.tools.tool import ToolContext
 from qingtuan.turn.commands.owner import owner_commands
@@ -33,7 +34,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     tools = (
         tool_of("look", look, risk=Risk.READ, description="看天。\n第二行"),
         of_library("library__reserve", description="预约 座位"),
-        of_library("library__cancel", description="取消"),
+        of_library("library__cancel", description="Cancel 取消", about=Words("退掉座位", "give a seat back")),
     )
     world = World(Plan(folder=tmp_path, clock=ManualClock(START), tools=tools))
     world.commands = Commands([*world.commands, *owner_commands(world.kit, world.queues)])
@@ -100,8 +101,10 @@ async def test_core_tools_are_listed_others_counted_and_found(world: World) -> N
     assert (await only(world, "/tools")).splitlines() == [
         "look [read]  看天。",
         "另外还有要用时才找出来的：library 2。/tools 加几个字可以找。",
+        "read 只看；write 改自己的数据，/undo 能撤销；act 先问；critical 每次都问，要打代码。",
     ]
     assert await only(world, "/工具 座位") == "library__reserve [act]  预约 座位"
+    assert await only(world, "/tools Cancel") == "library__cancel [act]  退掉座位"
     assert await only(world, "/tools 股票") == "没有可用的工具。"
-    assert await only(world, "/tools", MEMBER) == "look [read]  看天。"
+    assert (await only(world, "/tools", MEMBER)).splitlines()[:-1] == ["look [read]  看天。"]
     assert await only(world, "/tools 座位", MEMBER) == "没有可用的工具。"

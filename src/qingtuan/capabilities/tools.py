@@ -21,7 +21,13 @@ class CapabilityTools:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
-    @tool(risk=Risk.READ, returns="own", roles=EVERYONE, exempt=frozenset({"limit"}))
+    @tool(
+        risk=Risk.READ,
+        returns="own",
+        roles=EVERYONE,
+        exempt=frozenset({"limit"}),
+        about=Words("找别的工具：座位、天气、文件……", "find more tools: seats, weather, files…"),
+    )
     async def capability_search(
         self,
         context: ToolContext,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from qingtuan.identity.trust import Risk
+from qingtuan.language import Words
 from qingtuan.memory.recollection import Recollection
 from qingtuan.messages import Origin
 from qingtuan.tools.tool import EVERYONE, ToolContext, ToolResult, tool
@@ -18,7 +19,13 @@ class RecollectionTools:
     def __init__(self, recollection: Recollection) -> None:
         self._recollection = recollection
 
-    @tool(risk=Risk.READ, returns="own", roles=EVERYONE, examples=("最近有谁来找过你", "昨天我们聊了什么"))
+    @tool(
+        risk=Risk.READ,
+        returns="own",
+        roles=EVERYONE,
+        about=Words("找以前聊过的话", "find what was talked about"),
+        examples=("最近有谁来找过你", "昨天我们聊了什么"),
+    )
     async def memory_recall(
         self,
         context: ToolContext,

@@ -45,6 +45,7 @@ class MemoryTools:
         returns="own",
         roles=MEMBERS,
         exempt=_LABELS,
+        about=Words("记住以后用得上的事，和改了的主意", "remember what will matter later, and changes of mind"),
         examples=("记住我不吃香菜", "我以后图书馆优先坐二楼安静区", "from now on call me Ming"),
     )
     async def remember(
@@ -80,6 +81,7 @@ class MemoryTools:
         returns="own",
         roles=MEMBERS,
         asked_for=_NOTE_IT,
+        about=Words("把一篇长的东西写成笔记", "write a longer text as a note"),
         examples=("帮我记个笔记", "save this page as a note"),
     )
     async def note_write(self, context: ToolContext, title: str, content: str) -> ToolResult:
@@ -87,7 +89,15 @@ class MemoryTools:
         path = await self._notes.write(title, content, self._by(context))
         return ToolResult(_NOTED.say(context.language).format(path=path), undo=True)
 
-    @tool(risk=Risk.READ, returns="own", roles=EVERYONE, examples=("我一般喜欢坐哪里", "what do you know about me"))
+    @tool(
+        risk=Risk.READ,
+        returns="own",
+        roles=EVERYONE,
+        about=Words(
+            "查记住的事：偏好、规矩、事实、笔记", "look up what is remembered: preferences, rules, facts, notes"
+        ),
+        examples=("我一般喜欢坐哪里", "what do you know about me"),
+    )
     async def memory_search(
         self,
         context: ToolContext,
@@ -108,14 +118,26 @@ class MemoryTools:
         data = [_facts(one, context) for one in found]
         return ToolResult("\n".join(lines), data, origin=inherit(origins) if origins else None)
 
-    @tool(risk=Risk.WRITE, returns="own", roles=MEMBERS, examples=("忘掉我的座位偏好", "forget what I said about tea"))
+    @tool(
+        risk=Risk.WRITE,
+        returns="own",
+        roles=MEMBERS,
+        about=Words("不再记着一件事，移到历史里", "no longer hold a thing to be so; it becomes history"),
+        examples=("忘掉我的座位偏好", "forget what I said about tea"),
+    )
     async def memory_forget(self, context: ToolContext, query: str) -> ToolResult:
         """Take an entry back: it moves to history. Name it by its words or number."""
         gone = await self._memory.editing.forget(query, self._by(context))
         text = _FORGOT.say(context.language).format(text=gone.belief.statement, name=gone.name)
         return ToolResult(text, undo=True)
 
-    @tool(risk=Risk.READ, returns="own", roles=EVERYONE, examples=("打开图书馆那一页", "show me the page"))
+    @tool(
+        risk=Risk.READ,
+        returns="own",
+        roles=EVERYONE,
+        about=Words("读维基的一整页", "read a whole page of the wiki"),
+        examples=("打开图书馆那一页", "show me the page"),
+    )
     async def wiki_read(self, context: ToolContext, path: Annotated[str, "as memory_search gives it"]) -> ToolResult:
         """A whole page of the wiki."""
         page = self._notes.read(sight(context.reader), _LINE_NUMBER.sub("", path))

@@ -112,6 +112,8 @@ class Tool:
     """How many calls run at the same time; more wait."""
     examples: tuple[str, ...] = ()
     """Things a person says that call for this tool: what a search looks through."""
+    about: Words | None = None
+    """What it does, on a line for people; the description is for the model. None where that has to do for both."""
     sentence: Words | None = None
     """The question of a confirmation, each argument as `{name}` (or `{name:day}` for a date)."""
     secrets: frozenset[str] = frozenset()
@@ -175,6 +177,7 @@ class Traits(TypedDict, total=False):
     timeout: float
     concurrency: int
     examples: tuple[str, ...]
+    about: Words
     sentence: Words
     secrets: frozenset[str]
     exempt: frozenset[str]

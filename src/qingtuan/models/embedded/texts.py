@@ -72,9 +72,9 @@ CITED = Words("记录里写的是：{entry}", "My note says: {entry}")
 NOTHING_CAME = Words("这句话我没答上来，请换个说法。", "I could not answer that. Please put it another way.")
 
 SMALL_MODEL = Words(
-    "我现在用的是本机的小模型，能聊天、记事、提醒和做单件的事，复杂的事会吃力。"
+    "我现在用的是本机的小模型，能聊天、记事、做单件的事，复杂的事会吃力。"
     "想换更强的模型，设置 OPENAI_API_KEY、OPENAI_BASE_URL 和 OPENAI_MODEL，或运行 qingtuan init。",
-    "I am running on a small local model: good for talk, remembering, reminders and single tasks, weak at long ones. "
+    "I am running on a small local model: good for talk, remembering and single tasks, weak at long ones. "
     "For a stronger model set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or run qingtuan init.",
 )
 """Said once, by whoever knows that it has not been said yet."""

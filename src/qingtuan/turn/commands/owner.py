@@ -115,11 +115,13 @@ class _Shows:
         else:
             found = registry.core(reader)
         # A server chose these names: on the wire they are plain, and can be typed.
-        lines = [f"{wire_name(tool.name)} [{tool.risk}]  {_first_line(tool)}" for tool in found]
+        lines = [f"{wire_name(tool.name)} [{tool.risk}]  {_about(tool, language)}" for tool in found]
         paged = Counter(_group(tool) for tool in registry.allowed(reader) if not tool.core)
         if paged and not invocation.argument:
             groups = [f"{name} {count}" if name else str(count) for name, count in paged.items()]
             lines.append(_PAGED.say(language).format(groups=_COMMA.say(language).join(groups)))
+        if lines and not invocation.argument:
+            lines.append(_RISKS.say(language))
         return CommandReply("\n".join(lines) or _NO_TOOLS.say(language))
 
     async def model(self, invocation: Invocation) -> CommandReply:
@@ -170,8 +172,8 @@ def _group(tool: Tool) -> str:
     return prefix if mark else ""
 
 
-def _first_line(tool: Tool) -> str:
-    line = next(iter(tool.description.splitlines()), "")
+def _about(tool: Tool, language: Language) -> str:
+    line = tool.about.say(language) if tool.about else next(iter(tool.description.splitlines()), "")
     return line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"
 
 
@@ -180,6 +182,11 @@ _LINE = 100
 _PAGED = Words(
     "另外还有要用时才找出来的：{groups}。/tools 加几个字可以找。",
     "More are found when needed: {groups}. /tools with a few words searches them.",
+)
+_RISKS = Words(
+    "read 只看；write 改自己的数据，/undo 能撤销；act 先问；critical 每次都问，要打代码。",
+    "read only looks; write changes your own data, and /undo takes it back; act asks first; critical asks each time, "
+    "for a code.",
 )
 _COMMA = Words("、", ", ")
 _CENT = Decimal("0.0001")
