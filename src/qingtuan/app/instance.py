@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import dataclass
 from typing import Self
 
@@ -143,11 +143,12 @@ class App:
         home.prepare()
         lock = HomeLock(home)
         await lock.acquire(command, clock)
-        try:
-            app = cls._build(home, settings, clock, lock, installed() if plug_ins is None else plug_ins)
-        except BaseException:
-            lock.release()
-            raise
+        with ExitStack() as undone:
+            undone.callback(lock.release)
+            database = Database(home.database)
+            undone.callback(database.close)
+            app = cls._build(home, settings, clock, lock, database, installed() if plug_ins is None else plug_ins)
+            undone.pop_all()
         try:
             await app._start(watch=watch)
         except BaseException:
@@ -157,10 +158,15 @@ class App:
 
     @classmethod
     def _build(
-        cls, home: Home, settings: Settings, clock: Clock, lock: HomeLock, plug_ins: Mapping[str, Provider]
+        cls,
+        home: Home,
+        settings: Settings,
+        clock: Clock,
+        lock: HomeLock,
+        database: Database,
+        plug_ins: Mapping[str, Provider],
     ) -> Self:
         ids = Ids(clock)
-        database = Database(home.database)
         log = Log(database, clock, ids, PROJECTIONS)
         people = People.load(home.people_file, owner_accounts=settings.owner.accounts, members=settings.access.members)
         parts = remembering(home, settings, log, people, ids, clock)
@@ -232,20 +238,32 @@ class App:
         await self.afterwards.done()
 
     async def close(self) -> None:
-        """End in peace: what runs is cut off and taken up at the next start, and the folder is given up."""
-        for task in self._background:
-            task.cancel()
-        await asyncio.gather(*self._background, return_exceptions=True)
-        await self.queues.close()
-        await self.afterwards.close()
-        await self.servers.close()
-        await self.kit.models.close()
-        self.remembering.close()
-        self._database.close()
-        self._lock.release()
+        """End in peace: what runs is cut off and taken up at the next start, and the folder is given up. A part that
+        does not end as it should keeps no other from ending."""
+        async with AsyncExitStack() as ending:
+            ending.callback(self._lock.release)
+            ending.callback(self._database.close)
+            ending.callback(self.remembering.close)
+            ending.push_async_callback(self.kit.models.close)
+            ending.push_async_callback(self.servers.close)
+            ending.push_async_callback(self.afterwards.close)
+            ending.push_async_callback(self.queues.close)
+            self.catalog.close()
+            for task in list(self._background):
+                task.cancel()
+            await asyncio.gather(*self._background, return_exceptions=True)
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
-        self._background.add(asyncio.create_task(work))
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Note why background work ended that should not have: nobody else would hear of it."""
+        self._background.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            with suppress(StorageFailed):
+                self.kit.record.log.append(Kind.CHORE_FAILED, Place(), {"detail": repr(error)})
 
     async def _watch(self) -> None:
         watch = self.remembering.watching(self.clock)

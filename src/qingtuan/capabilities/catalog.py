@@ -69,6 +69,10 @@ class Catalog:
         """The tools of this moment."""
         return self._registry
 
+    def close(self) -> None:
+        """Begin no more indexing."""
+        self._search.close()
+
     def follow(self, supply: Supply) -> None:
         """Ask `supply` from now on whether more tools are on their way, and why some are not."""
         self._supply = supply

@@ -34,6 +34,8 @@ _MOST_PARAMETERS = 30
 _LONGEST_QUERY = 1000
 _CROWDING = 0.4
 """Measured: 0.3 to 0.45 are alike; 0.5 begins to hide what several servers offer."""
+_AT_ONCE = 250
+"""Entries that are embedded without looking whether all is over."""
 _SPARE = 30
 """Hits that are asked for beyond the limit, since some may be of sources that are gone or bear the same name."""
 
@@ -67,6 +69,11 @@ class CapabilitySearch:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._sources: dict[str, _Source] = {}
+        self._closed = False
+
+    def close(self) -> None:
+        """Begin no more work: what is being embedded in another thread ends within a second."""
+        self._closed = True
 
     def put(self, source: str, tools: Sequence[Tool]) -> None:
         """Make `tools` all that is known of a source. `Tool.roles` are the roles that may find it, besides the owner.
@@ -137,7 +144,7 @@ class CapabilitySearch:
         return changed
 
     def _embed(self) -> None:
-        while self._index.catch_up():
+        while not self._closed and self._index.catch_up(_AT_ONCE):
             pass
 
 

@@ -91,9 +91,11 @@ class Servers:
         """Wait, for `patience` seconds at most, until each server whose tools are not known has been tried once."""
         waiting = [asyncio.ensure_future(event.wait()) for event in self._untried.values()]
         if waiting:
-            _, late = await asyncio.wait(waiting, timeout=patience)
-            for task in late:
-                task.cancel()
+            try:
+                await asyncio.wait(waiting, timeout=patience)
+            finally:
+                for task in waiting:
+                    task.cancel()
 
     async def close(self) -> None:
         """End everything, within seconds, whatever the servers do."""
