@@ -33,6 +33,17 @@ def test_a_reply_that_nobody_waited_for_is_shown_at_the_next_chat(qingtuan: Comm
         chat.communicate()
 
 
+def test_a_question_that_still_waits_is_shown_again_once_in_each_chat(qingtuan: CommandLine) -> None:
+    asked = qingtuan("ask", "订座 A12").out.strip()
+    assert "A12" in asked
+    assert qingtuan("chat", stdin="").out.strip() == asked
+    again = qingtuan("chat", stdin="确认\n").out
+    assert again.split(asked) == ["", "\n办好了。\n"]
+    assert qingtuan("chat", stdin="").out == ""
+    qingtuan("ask", "订座 A12")
+    assert qingtuan("chat", "--as", "qq:10001", "--space", "private:qq:10001", stdin="").out == ""
+
+
 class Terminal:
     """A chat on a pseudo-terminal."""
 
@@ -105,8 +116,10 @@ def test_on_a_terminal(qingtuan: CommandLine) -> None:
 def test_a_second_window_speaks_through_the_first_and_goes_on_without_it(qingtuan: CommandLine) -> None:
     with terminal(qingtuan, "chat") as (first, one):
         first.wait_for("Ctrl-D")
+        first.type("订座 A12\r")
+        first.wait_for("等你回答")
         with terminal(qingtuan, "chat") as (second, _):
-            second.wait_for("Ctrl-D")
+            second.wait_for("等你回答")
             second.type("你好\r")
             second.wait_for("你好，阿青。")
             first.type("\x04")

@@ -13,6 +13,7 @@ from qingtuan.channels.cli.link import Job, Report, Result
 from qingtuan.errors import UsageWrong
 from qingtuan.events.log import Place
 from qingtuan.identity.accounts import OWNER
+from qingtuan.identity.trust import may_answer
 from qingtuan.indexes.base import Entry, Progress
 from qingtuan.language import Words
 from qingtuan.memory.wiki.undo import Undo
@@ -29,6 +30,7 @@ def jobs_of(app: App) -> Mapping[str, Job]:
         "index.rebuild": partial(_rebuild, app),
         "index.verify": partial(_verify, app),
         "memory.preview": partial(_preview, app),
+        "questions": partial(_questions, app),
         "wiki.rollback": partial(_rollback, app),
     }
 
@@ -89,6 +91,17 @@ async def _preview(app: App, arguments: Mapping[str, Any]) -> _Reports:
     reader = app.kit.people.reader(arguments["account"], Space.parse(arguments["space"]))
     injection = await app.remembering.recall.injection(reader, arguments["message"])
     yield Result({"text": injection.text, "entries": len(injection.entries), "left_out": injection.left_out})
+
+
+async def _questions(app: App, arguments: Mapping[str, Any]) -> _Reports:
+    """The open questions that somebody was asked in a chat and may answer there, oldest first."""
+    reader = app.kit.people.reader(arguments["account"], Space.parse(arguments["space"]))
+    asked = [
+        one
+        for one in app.kit.book.open()
+        if may_answer(one.facts, reader) and (one.owner_at.space if one.owner_at else one.space) == reader.space
+    ]
+    yield Result([{"event": one.event, "text": one.text} for one in asked])
 
 
 async def _rollback(app: App, arguments: Mapping[str, Any]) -> _Reports:

@@ -18,7 +18,7 @@ from qingtuan.cli.first_use import have_model, uses_embedded
 from qingtuan.cli.parser import Parser
 from qingtuan.cli.shell import Shell, is_terminal
 from qingtuan.cli.speaking import speaker_arguments, speaker_of
-from qingtuan.errors import Disconnected
+from qingtuan.errors import Disconnected, NotAllowed
 from qingtuan.language import Words
 
 _SMALL = Words(
@@ -75,7 +75,10 @@ async def _converse(
     catching_up = asyncio.create_task(caught_up.wait())
     try:
         await asyncio.wait({over, catching_up}, return_when=asyncio.FIRST_COMPLETED)
-        reading = reading or asyncio.create_task(screen.read(talk))
+        if reading is None:
+            with suppress(Disconnected, NotAllowed):  # what is said next comes to the same, and tells
+                await talk.remind(link)
+            reading = asyncio.create_task(screen.read(talk))
         await asyncio.wait({over, reading}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         over.cancel()

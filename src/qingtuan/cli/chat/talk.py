@@ -11,7 +11,7 @@ from collections.abc import Coroutine
 from contextlib import aclosing
 from typing import Protocol
 
-from qingtuan.channels.cli.link import Link, Saying, Speaker, Suggestion
+from qingtuan.channels.cli.link import Link, Result, Saying, Speaker, Suggestion
 from qingtuan.channels.connected import CaughtUp
 from qingtuan.channels.following import Followed
 from qingtuan.channels.outcome import Done
@@ -49,6 +49,8 @@ class Talk:
         self._screen = screen
         self._link: Link | None = None
         self._linked = asyncio.Event()
+        self._asked: set[str] = set()
+        """The questions that came over the line, as they were put."""
         self._running: dict[str, str | None] = {}
         """The messages that are being worked on, each with its session once that is known."""
 
@@ -71,9 +73,28 @@ class Talk:
                     if isinstance(piece, CaughtUp):
                         caught_up.set()
                     else:
+                        if piece.kind == "question":
+                            self._asked.add(piece.text)
                         await self._screen.message(piece)
         finally:
             self._linked.clear()
+
+    async def remind(self, link: Link) -> None:
+        """Show what still waits for an answer and has not come over the line just now: whoever closed the window before
+        they answered shall see what they were asked.
+
+        Raises:
+            Disconnected: the line broke.
+            NotAllowed: the account may not speak here.
+        """
+        speaker = self.speaker
+        where = {"account": speaker.account, "space": str(speaker.space)}
+        async with aclosing(link.run("questions", where)) as reports:
+            async for report in reports:
+                if isinstance(report, Result):
+                    for one in report.value:
+                        if one["text"] not in self._asked:
+                            await self._screen.message(Outbound(one["event"], speaker.space, one["text"], "question"))
 
     def say(self, text: str) -> Coroutine[None, None, None]:
         """Say something and show what comes of it. It counts as being worked on from here."""
