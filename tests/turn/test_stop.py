@@ -73,7 +73,7 @@ async def test_stop_in_a_tool_closes_its_calls(open_world: Opener) -> None:
     await world.receive("约座位")
     await door.reach()
     sent = await world.say("/停")
-    assert sorted(one.text for one in sent) == ["不知道做成没有：book。", "已停下。"]
+    assert sorted(one.text for one in sent) == ["不知道做成没有：book。要知道就让我查一查。", "已停下。"]
     assert world.outcomes() == ["stopped"]
     finished = {event.payload["name"]: event.payload for event in world.events(Kind.TOOL_FINISHED)}
     assert finished["book"]["status"] == "unknown"

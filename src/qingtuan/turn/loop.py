@@ -238,7 +238,10 @@ _FOR_SMALL_MODEL = 8
 """Tools that are found for it; its own choice of them is narrower."""
 _DONE: Mapping[str, Words] = {
     "ok": Words("已经做了：{names}。", "Done already: {names}."),
-    "unknown": Words("不知道做成没有：{names}。", "May or may not have been done: {names}."),
+    "unknown": Words(
+        "不知道做成没有：{names}。要知道就让我查一查。",
+        "May or may not have been done: {names}. To know, have me look it up.",
+    ),
 }
 CUT_OFF = Words("（太长了，后面被截断了。）", "(Too long; the rest was cut off.)")
 _NO_REPLY = Words("我没想出该怎么回答，换个说法试试？", "I could not find an answer. Could you put it differently?")
