@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -238,6 +240,20 @@ async def test_a_form_of_any_size_costs_only_itself(browser: Browser) -> None:
     assert answer.status_code == 403
     await browser.open("/seats")
     assert browser.status == 200
+
+
+async def test_whoever_goes_away_in_the_middle_of_a_form_leaves_no_mess(
+    browser: Browser, caplog: pytest.LogCaptureFixture
+) -> None:
+    address = urlsplit(str(browser.client.base_url))
+    _, writer = await asyncio.open_connection(address.hostname, address.port)
+    writer.write(b"POST /login HTTP/1.1\r\nHost: library\r\nContent-Length: 100\r\n\r\nuser=")
+    await writer.drain()
+    await browser.open("/login")  # what was sent before has been read by now
+    writer.transport.abort()
+    for _ in range(3):
+        await browser.open("/login")
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
 async def test_the_captcha_is_typed_once(tmp_path: Path) -> None:

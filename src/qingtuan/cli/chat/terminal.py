@@ -130,6 +130,8 @@ class TerminalScreen:
                     await self.put(Text(self._label() + text.strip("\n"), style="bold"))
                     tasks.add(saying := asyncio.create_task(talk.say(text)))
                     saying.add_done_callback(tasks.discard)
+                    # What was drawn last may still say that it works: nothing else need be drawn after it.
+                    saying.add_done_callback(lambda _: self._session.app.invalidate())
             if talk.working:
                 await self._remark(self._shell.say(_UNFINISHED))
         finally:

@@ -12,7 +12,7 @@ from importlib.resources import files
 from urllib.parse import parse_qsl, quote
 
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
@@ -271,10 +271,13 @@ def _done(query: Mapping[str, str]) -> str:
 
 async def _form(request: Request) -> dict[str, str]:
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > FORM_BYTES:
-            return {}
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > FORM_BYTES:
+                return {}
+    except ClientDisconnect:
+        return {}  # nobody waits for an answer, and half a form says nothing
     try:
         return dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=50))
     except ValueError:
