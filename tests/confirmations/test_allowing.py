@@ -175,7 +175,7 @@ def test_whatever_is_not_named_may_be_anything_only_when_said_so() -> None:
     [
         (Giving("book", (("seat", "A*"),)), "book 还要 date，"),
         (Giving("book"), "book 还要 seat、date，"),
-        (Giving("book", (("seet", "A*"),), rest=True), "book 没有 seet 这个参数。有：seat"),
+        (Giving("book", (("seet", "A*"),), rest=True), "book 没有 seet 这个参数。有：seat、date、note"),
         (Giving("book", (("zzz", "A*"),), rest=True), "有：seat、date、note"),
     ],
 )

@@ -195,8 +195,9 @@ def near(name: str, names: Collection[str]) -> UsageWrong:
 def _no_parameter(name: str, tool: Tool, parameters: list[str]) -> Words:
     if not parameters:
         return _filled(_NO_PARAMETERS, tool=wire_name(tool.name))
-    close = get_close_matches(name[:64], parameters, n=3, cutoff=0.5) or parameters[:_NAMES_SHOWN]
-    called, shown, near = wire_name(tool.name), _short(name), list(map(_short, close))
+    close = get_close_matches(name[:64], parameters, n=3, cutoff=0.5)
+    listed = [*close, *(other for other in parameters if other not in close)]
+    called, shown, near = wire_name(tool.name), _short(name), list(map(_short, listed[:_NAMES_SHOWN]))
     return Words(
         _NO_PARAMETER.zh.format(tool=called, name=shown, names="、".join(near)),
         _NO_PARAMETER.en.format(tool=called, name=shown, names=", ".join(near)),

@@ -148,10 +148,15 @@ async def test_a_change_is_shown_and_approved(bench: Bench, say: Say, tmp_path: 
         await say(f"/mcp approve a {code}")
 
 
-@pytest.mark.parametrize("text", ["/mcp approve", "/mcp eat a", "/mcp approve  "])
-async def test_what_it_does_not_take(say: Say, text: str) -> None:
-    with pytest.raises(UsageWrong):
-        await say(text)
+async def test_what_it_does_not_take(bench: Bench, say: Say) -> None:
+    with pytest.raises(NotThere, match="no servers"):
+        await say("/mcp approve")
+    await bench.begin({"a": hostile("Plain"), "b": {"command": "x", "disabled": True}})
+    for text in ("/mcp approve", "/mcp 重启  "):
+        with pytest.raises(UsageWrong, match=r"There are: a$"):
+            await say(text)
+    with pytest.raises(UsageWrong, match="Write /mcp"):
+        await say("/mcp eat a")
 
 
 def test_only_the_owner_in_private_may_use_it(home: Home) -> None:

@@ -168,7 +168,7 @@ def _add_changing(server: SeatServer, desk: Desk) -> None:
         annotations=_BOOKS,
         meta=_sentence(
             "要预约：{date:day} {start}–{end}，座位 {seat_id}。",
-            "About to book seat {seat_id} on {date:day}, {start}–{end}.",
+            "About to book seat {seat_id} for {date:day}, {start}–{end}.",
         ),
     )
     async def reserve_seat(

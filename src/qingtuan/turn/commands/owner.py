@@ -122,7 +122,8 @@ class _Shows:
             lines.append(_PAGED.say(language).format(groups=_COMMA.say(language).join(groups)))
         if lines and not invocation.argument:
             lines.append(_RISKS.say(language))
-        return CommandReply("\n".join(lines) or _NO_TOOLS.say(language))
+        nothing = _NOT_FOUND if invocation.argument else _NO_TOOLS
+        return CommandReply("\n".join(lines) or nothing.say(language))
 
     async def model(self, invocation: Invocation) -> CommandReply:
         chosen = {route: self.kit.models.choose(route).model for route in _ROUTES}
@@ -208,6 +209,7 @@ _CONTEXT = Words("上一个请求的各层和字数：", "Layers of the last req
 _SIZES = Words(
     "8、9 对话：{messages} 条；整个请求 {bytes} 字节", "8, 9 the talk: {messages} messages; {bytes} bytes in all"
 )
+_NOT_FOUND = Words("没有找到这样的工具，换个说法试试。", "No tool does that; try it in other words.")
 _NO_TOOLS = Words("没有可用的工具。", "There are no tools.")
 _TODAY = Words("今天：", "Today: ")
 _MONTH = Words("近 30 天：", "30 days: ")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from qingtuan.confirmations import visible
-from qingtuan.errors import UsageWrong
+from qingtuan.errors import NotThere, UsageWrong
 from qingtuan.identity.privacy import Prints
 from qingtuan.identity.scopes import Reader
 from qingtuan.language import Language, Words
@@ -54,6 +54,8 @@ class _ServerCommand:
             return CommandReply(await doing(self, name, invocation))
         if doing is not None:
             names = [status.name for status in self.servers.status() if status.state != "off"]
+            if not names:
+                raise NotThere(_NONE)
             raise UsageWrong(Words(_WHICH.zh.format(word, "、".join(names)), _WHICH.en.format(word, ", ".join(names))))
         said = invocation.argument.lower()
         if said in _RELOADS:
@@ -92,7 +94,12 @@ class _ServerCommand:
 
     def _working(self, name: str, language: Language) -> str:
         status = self._status(name)
-        return "\n".join((_WORKS.say(language).format(name=name, tools=status.tools), *changes_in(status, language)))
+        return "\n".join(
+            (
+                _WORKS.say(language).format(name=name, tools=_tools(status.tools, language)),
+                *changes_in(status, language),
+            )
+        )
 
     def _status(self, name: str) -> ServerStatus:
         return next(status for status in self.servers.status() if status.name == name)
@@ -135,7 +142,7 @@ def server_lines(status: ServerStatus, language: Language, zone: tzinfo) -> Iter
     state = _STATES[status.state].say(language)
     if status.moved:
         state = _MOVED.say(language)
-    facts = [state, _TOOLS.say(language).format(count=status.tools) if status.tools else ""]
+    facts = [state, _tools(status.tools, language) if status.tools else ""]
     comma = Words("，", ", ").say(language)
     yield f"{status.name}{colon}{comma.join(fact for fact in facts if fact)}"
     if status.error is not None:
@@ -150,6 +157,10 @@ def server_lines(status: ServerStatus, language: Language, zone: tzinfo) -> Iter
         )
     if (more := len(status.left_out) - _MAX_LEFT_OUT) > 0:
         yield _MORE_LEFT_OUT.say(language).format(count=more)
+
+
+def _tools(count: int, language: Language) -> str:
+    return (_ONE_TOOL if count == 1 else _TOOLS).say(language).format(count=count)
 
 
 def changes_in(status: ServerStatus, language: Language) -> Iterator[str]:
@@ -232,6 +243,7 @@ _NONE = Words(
     "没有服务器。写在数据文件夹的 mcp.json 里。", "There are no servers. They stand in mcp.json in the data folder."
 )
 _TOOLS = Words("{count} 个工具", "{count} tools")
+_ONE_TOOL = Words("1 个工具", "1 tool")
 _AGAIN = Words("（{time} 以后再试）", " (tried again after {time})")
 _MOVED = Words("等你认可", "waits for your word")
 _OTHER_COMMAND = Words(
@@ -257,4 +269,4 @@ _LOOK = Words(
     "先看过 {name} 变成了什么，再带上代码认可：", "See first what became of {name}, and approve it with the code:"
 )
 _TAKEN = Words("认可了，会启动 {name}。", "Approved; {name} will be started.")
-_WORKS = Words("{name} 正常，{tools} 个工具。", "{name} is up, with {tools} tools.")
+_WORKS = Words("{name} 正常，{tools}。", "{name} is up, with {tools}.")
