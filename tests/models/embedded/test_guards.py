@@ -174,6 +174,9 @@ def test_ids_must_come_from_somewhere() -> None:
     assert not guards.made_up_ids({"seat_id": "二楼-A12", "date": "x"}, ["约个座位", "有 二楼-A12"])
     assert not guards.made_up_ids({"content": "12345"}, [])
     assert guards.made_up_ids({"id": 7}, [])
+    assert guards.made_up_ids({"seat_id": "1"}, ["a seat tomorrow from 13:00 to 15:00"]), "no part of another number"
+    assert guards.made_up_ids({"seat_id": "二楼-A1"}, ["有 二楼-A12"])
+    assert not guards.made_up_ids({"seat_id": "A1"}, ["坐A1吧"])
 
 
 @pytest.mark.parametrize(

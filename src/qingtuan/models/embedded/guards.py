@@ -145,8 +145,10 @@ def parrots(reply: str, words: str) -> bool:
 def made_up_ids(arguments: Mapping[str, Any], known: Iterable[str]) -> bool:
     """Whether a call names something by an id that stands nowhere in what the model was given."""
     texts = tuple(known)
-    ids = [str(value) for name, value in arguments.items() if name == "id" or name.endswith("_id")]
-    return any(not any(value in text for text in texts) for value in ids)
+    ids = [re.escape(str(value)) for name, value in arguments.items() if name == "id" or name.endswith("_id")]
+    # As a whole: seat 1 is not named by 13:00, nor A1 by A12.
+    whole = [re.compile(rf"(?<![0-9A-Za-z]){value}(?![0-9A-Za-z])") for value in ids]
+    return any(not any(one.search(text) for text in texts) for one in whole)
 
 
 # Negation
