@@ -33,7 +33,7 @@ SEATS = Tool(
 
 async def test_a_search_that_was_stopped_before_it_began_to_index_loses_no_tools(tmp_path: Path) -> None:
     indexes = Indexes(tmp_path, None, SystemClock())
-    catalog = Catalog(CapabilitySearch(indexes.open("capabilities")))
+    catalog = Catalog(CapabilitySearch(indexes.open("capabilities")), most_paged=24)
     catalog.put("library", [SEATS])
     free = threading.Event()
     with ThreadPoolExecutor(1) as threads:

@@ -50,7 +50,7 @@ class Catalog:
     """
 
     def __init__(
-        self, search: CapabilitySearch, granted: Mapping[str, frozenset[Role]] | None = None, *, most_paged: int = 24
+        self, search: CapabilitySearch, granted: Mapping[str, frozenset[Role]] | None = None, *, most_paged: int
     ) -> None:
         """`granted` holds the roles that a setting gives tools; `most_paged` is how many tools besides the core ones a
         request carries."""

@@ -52,6 +52,11 @@ class Draft:
     """Kept in the data folder by their hashes."""
 
 
+def notice(channel: str, text: str) -> Draft:
+    """Words of code, apart from what the model says: an answer to a command, what became of a question."""
+    return Draft(channel, text, "notice", Origin.SYSTEM, by_code=True)
+
+
 class Outbox:
     """The one road out."""
 

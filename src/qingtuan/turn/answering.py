@@ -14,7 +14,7 @@ from qingtuan.errors import ForModel, NotAllowed, ToolFailed
 from qingtuan.events.inbox import Received
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
-from qingtuan.events.outbox import Draft
+from qingtuan.events.outbox import notice
 from qingtuan.identity.accounts import OWNER
 from qingtuan.identity.scopes import Reader
 from qingtuan.identity.trust import Piece, may_answer
@@ -116,7 +116,7 @@ class Answering:
             else:
                 words = _GOES_ON_THERE if elsewhere else None
             if words is not None:
-                say(_notice(received, words.say(language)), place, received.event.id)
+                say(notice(received.channel, words.say(language)), place, received.event.id)
             if taken is not None and verdict == "no" and elsewhere:
                 self._tell_asker(taken, say)
         return self.carry_out(taken) if taken is not None and verdict == "yes" else None
@@ -132,7 +132,7 @@ class Answering:
         if not turn.reader.space.is_group:
             with suppress(ForModel):  # the tool is gone
                 text = f"{text}\n{wording(self._stopped_again(asked, turn, language).wanted).summary}"
-        draft = Draft(turn.channel, text, "notice", Origin.SYSTEM, by_code=True)
+        draft = notice(turn.channel, text)
         say(draft, replace(asked.place, turn=None), asked.event)
 
     def _late(self, asked: Confirmation, received: Received, place: Place, language: Language) -> None:
@@ -147,7 +147,7 @@ class Answering:
             stopped = addressed(work.kit, self._stopped_again(asked, turn, language), here)
             with work.saying() as say, log.transaction(durable=True):
                 log.append(Kind.COMMAND_RUN, place, {"command": "confirm"}, cause=received.event.id)
-                say(_notice(received, answers.LATE.say(language)), place, received.event.id)
+                say(notice(received.channel, answers.LATE.say(language)), place, received.event.id)
                 log.append(Kind.TURN_STARTED, turn.place, turn.started_payload(), cause=turn.cause)
                 renewed = work.kit.book.ask(stopped, renews=asked)
                 draft, where = question_of(work.kit, renewed, turn)
@@ -188,14 +188,10 @@ class Answering:
         log = self.work.kit.record.log
         with self.work.saying() as say, log.transaction():
             log.append(Kind.COMMAND_RUN, place, {"command": "answer"}, cause=received.event.id)
-            say(_notice(received, text), place, received.event.id)
+            say(notice(received.channel, text), place, received.event.id)
 
     def _language(self, reader: Reader) -> Language:
         return self.work.kit.speaks_to(reader)
-
-
-def _notice(received: Received, text: str) -> Draft:
-    return Draft(received.channel, text, "notice", Origin.SYSTEM, by_code=True)
 
 
 _NO_LONGER = Words("这件事现在做不了了。", "This can no longer be done.")

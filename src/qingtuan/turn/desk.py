@@ -10,7 +10,7 @@ from qingtuan.errors import NotAllowed, UsageWrong
 from qingtuan.events.inbox import Inbox, Received
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
-from qingtuan.events.outbox import Draft
+from qingtuan.events.outbox import notice
 from qingtuan.events.sessions import Session
 from qingtuan.events.turns import open_turns
 from qingtuan.identity.access import Admitted, Arrival, Reason, Refused
@@ -184,7 +184,7 @@ class Desk:
     def _reply(self, reply: CommandReply, received: Received, place: Place, command: str = "") -> None:
         """Answer a command. The words are code's, and no part of the conversation."""
         payload = {"command": command, **({"error": reply.refusal} if reply.refusal else {})}
-        draft = Draft(received.channel, reply.text, "notice", Origin.SYSTEM, by_code=True)
+        draft = notice(received.channel, reply.text)
         with self._work.saying() as say, self._kit.record.log.transaction():
             self._kit.record.log.append(Kind.COMMAND_RUN, place, payload, cause=received.event.id)
             say(draft, place, received.event.id)

@@ -10,11 +10,10 @@ from qingtuan.confirmations.confirmation import Confirmation
 from qingtuan.errors import NotAllowed, StorageFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
-from qingtuan.events.outbox import Draft
+from qingtuan.events.outbox import notice
 from qingtuan.identity.accounts import OWNER
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Words
-from qingtuan.messages import Origin
 from qingtuan.turn.questions import owners_place
 from qingtuan.turn.work import Say, Work
 
@@ -83,15 +82,11 @@ class Lapsing:
             return
         owner = Reader(OWNER, Role.OWNER, chat.space)
         text = _LAPSED.say(kit.speaks_to(owner)).format(code=asked.code, summary=asked.summary_for(owner))
-        say(_notice(chat.channel, text), owners_place(kit, chat), asked.event)
+        say(notice(chat.channel, text), owners_place(kit, chat), asked.event)
         with suppress(KeyError, NotAllowed):  # they were forgotten, or are nobody here any more
             turn = self._work.asking_turn(asked)
             text = _NO_ANSWER.say(kit.language(turn))
-            say(_notice(turn.channel, text), replace(asked.place, turn=None), asked.event)
-
-
-def _notice(channel: str, text: str) -> Draft:
-    return Draft(channel, text, "notice", Origin.SYSTEM, by_code=True)
+            say(notice(turn.channel, text), replace(asked.place, turn=None), asked.event)
 
 
 _LAPSED = Words(

@@ -6,9 +6,9 @@ from collections import Counter
 
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
-from qingtuan.events.outbox import Draft
+from qingtuan.events.outbox import notice
 from qingtuan.identity.access import Refused
-from qingtuan.messages import Inbound, Origin
+from qingtuan.messages import Inbound
 from qingtuan.storage.files import content_hash
 from qingtuan.turn.work import Work
 
@@ -41,7 +41,7 @@ class Silence:
             event = self._work.kit.record.log.append(Kind.MESSAGE_IGNORED, place, payload)
             if refused.words is not None:
                 text = refused.words.say(self._work.kit.texts.language)
-                draft = Draft(inbound.channel, text, "notice", Origin.SYSTEM, by_code=True)
+                draft = notice(inbound.channel, text)
                 self._work.kit.record.outbox.put(draft, place, cause=event.id)
 
     def _too_many(self, inbound: Inbound, refused: Refused) -> bool:
