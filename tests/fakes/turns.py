@@ -23,9 +23,7 @@ from qingtuan.confirmations.standing import StandingBook
 from qingtuan.events import inbox, outbox, sessions, turns
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
-from qingtuan.events.outbox import Outbox
-from qingtuan.events.requests import Requests
-from qingtuan.events.sessions import Session, Sessions
+from qingtuan.events.sessions import Session
 from qingtuan.identity.access import AccessRules, Limits
 from qingtuan.identity.people import People
 from qingtuan.identity.scopes import Reader, Role
@@ -295,7 +293,7 @@ class World:
         self.queues = SessionQueues()
         self.ended: list[tuple[Turn, Outcome]] = []
         self.left_sessions: list[Session] = []
-        self.record = Record(self.log, Requests(self.log), Sessions(self.log, ids), Outbox(self.log), ids, self.clock)
+        self.record = Record.over(self.log, ids, self.clock)
         self.shelf = Shelf(Registry(plan.tools, plan.granted))
         self.kit = self._kit()
         self.work = Work(self.kit, self.queues, self._after_turn)

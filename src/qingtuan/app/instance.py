@@ -8,9 +8,13 @@ from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import dataclass
 from typing import Self
 
+from qingtuan.app.access import access_of
+from qingtuan.app.chores import chores_of
+from qingtuan.app.commands import commands_of
 from qingtuan.app.mcp import ServerSupply, servers_of
 from qingtuan.app.memory import Remembering, remembering
 from qingtuan.app.models import Answering, models_for
+from qingtuan.app.texts import texts_of
 from qingtuan.app.tools import catalog_of, wanted
 from qingtuan.capabilities.catalog import Catalog
 from qingtuan.clock import Clock, SystemClock
@@ -18,17 +22,13 @@ from qingtuan.confirmations import book, standing
 from qingtuan.confirmations.book import Book
 from qingtuan.confirmations.standing import StandingBook
 from qingtuan.errors import StorageFailed
+from qingtuan.events import choices as chosen
 from qingtuan.events import inbox, outbox, sessions, turns
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log, Place
-from qingtuan.events.outbox import Outbox
-from qingtuan.events.requests import Requests
-from qingtuan.events.sessions import Session, Sessions
+from qingtuan.events.sessions import Session
 from qingtuan.home import Home, HomeLock
-from qingtuan.identity.access import AccessRules
-from qingtuan.identity.access import Limits as AccessLimits
 from qingtuan.identity.people import People
-from qingtuan.identity.scopes import Role
 from qingtuan.ids import Ids
 from qingtuan.language import Language, Words
 from qingtuan.mcp_client import pins
@@ -38,25 +38,16 @@ from qingtuan.memory.recall_tool import RecollectionTools
 from qingtuan.memory.tools import MemoryTools
 from qingtuan.memory.wiki import ledger
 from qingtuan.models.embedded.texts import SMALL_MODEL
-from qingtuan.personas import cards
-from qingtuan.prompt import templates
 from qingtuan.settings import Settings
-from qingtuan.settings.people import RoleLimits
 from qingtuan.storage.sqlite import Database
 from qingtuan.tools.registry import Collected, Provider, collect, installed
 from qingtuan.tools.run import Runner
 from qingtuan.tools.tool import Tool, tools_of
 from qingtuan.turn.admission import Gate
-from qingtuan.turn.afterwards import Afterwards, Chores
-from qingtuan.turn.asking import Aside
-from qingtuan.turn.commands.conversation import conversation_commands
-from qingtuan.turn.commands.memory import memory_commands
-from qingtuan.turn.commands.owner import owner_commands
+from qingtuan.turn.afterwards import Afterwards
 from qingtuan.turn.commands.registry import Commands
-from qingtuan.turn.commands.servers import server_commands
-from qingtuan.turn.commands.standing import standing_commands
 from qingtuan.turn.desk import Desk
-from qingtuan.turn.kit import Kit, Record, Texts
+from qingtuan.turn.kit import Kit, Record
 from qingtuan.turn.progress import Outcome, Stage
 from qingtuan.turn.queue import SessionQueues
 from qingtuan.turn.turn import Turn
@@ -67,6 +58,7 @@ PROJECTIONS = (
     inbox.project,
     outbox.project,
     turns.project,
+    chosen.project,
     ledger.project,
     book.project,
     standing.project,
@@ -169,12 +161,13 @@ class App:
         ids = Ids(clock)
         log = Log(database, clock, ids, PROJECTIONS)
         people = People.load(home.people_file, owner_accounts=settings.owner.accounts, members=settings.access.members)
-        parts = remembering(home, settings, log, people, ids, clock)
+        record = Record.over(log, ids, clock)
+        parts = remembering(home, settings, people, record)
         answering = models_for(settings, clock, lambda: f"call_{ids.page()}")
         tools = collect({"memory": lambda: _memory_tools(parts, log), **plug_ins})
         catalog = catalog_of(tools.tools, parts.indexes, settings)
         kit = Kit(
-            record=Record(log, Requests(log), Sessions(log, ids), Outbox(log), ids, clock),
+            record=record,
             models=answering.models,
             tools=catalog,
             runner=Runner(clock),
@@ -183,7 +176,7 @@ class App:
             memory=parts,
             summaries=parts.summaries,
             people=people,
-            texts=_texts(home, settings),
+            texts=texts_of(home, settings, record.choices),
             stage=Stage(),
         )
         servers = servers_of(
@@ -191,9 +184,9 @@ class App:
         )
         catalog.follow(ServerSupply(servers))
         queues = SessionQueues()
-        afterwards = Afterwards(kit, _chores(kit, parts, settings))
-        commands = _commands(kit, parts, servers, queues, afterwards)
-        gate = Gate(log, clock, settings.zone, lambda: _access(settings))
+        afterwards = Afterwards(kit, chores_of(kit, parts, settings))
+        commands = commands_of(kit, parts, servers, queues, afterwards)
+        gate = Gate(log, clock, settings.zone, lambda: access_of(settings, record.choices))
 
         def ended(turn: Turn, _: Outcome) -> None:
             afterwards.turn_ended(turn.session)
@@ -290,77 +283,3 @@ class App:
 def _memory_tools(parts: Remembering, log: Log) -> list[Tool]:
     believed = MemoryTools(parts.memory, parts.notes, parts.recall, log)
     return [*tools_of(believed), *tools_of(RecollectionTools(parts.recollection))]
-
-
-def _texts(home: Home, settings: Settings) -> Texts:
-    public = " ".join(part for part in (settings.owner.public_name, *settings.owner.public_ids) if part)
-
-    def card(session: Session) -> cards.Card:
-        name = settings.persona.spaces.get(str(session.space), settings.persona.card)
-        return cards.find(home.personas, name, settings.speaks)
-
-    return Texts(
-        templates=lambda: templates.load(home.prompts, settings.speaks),
-        card=card,
-        owner_public=public,
-        language=settings.speaks,
-        zone=settings.zone,
-    )
-
-
-def _chores(kit: Kit, parts: Remembering, settings: Settings) -> Chores:
-    def aside(session: Session) -> Aside:
-        return Aside(kit, Place(session.id, session.space))
-
-    # The small local model answers one request at a time and takes as long to look through talk as to answer it:
-    # it remembers by its tool alone, so that nobody waits behind a look at what was said.
-    learns = settings.llm.base_url is not None
-
-    async def at_once(session: Session) -> None:
-        if parts.summaries.is_due(session):
-            await parts.summaries.compress(session, aside(session))
-        if learns:
-            await parts.learning.learn(session, aside(session), quiet=False)
-
-    async def when_quiet(session: Session) -> None:
-        if learns:
-            await parts.learning.learn(session, aside(session), quiet=True)
-
-    return Chores(at_once, when_quiet, settings.memory.quiet_seconds)
-
-
-def _commands(
-    kit: Kit, parts: Remembering, servers: Servers, queues: SessionQueues, afterwards: Afterwards
-) -> Commands:
-    commands: list[Commands] = []
-    every = [
-        *memory_commands(parts.memory, parts.recall, parts.undoing, kit.people, parts.customs.zone),
-        *conversation_commands(kit.record.sessions, queues, afterwards.left, lambda: commands[0]),
-        *owner_commands(kit, queues),
-        *standing_commands(kit),
-        *server_commands(servers, kit.zone_of),
-    ]
-    commands.append(Commands(every))
-    return commands[0]
-
-
-def _access(settings: Settings) -> AccessRules:
-    limits = settings.limits
-    return AccessRules(
-        groups=frozenset(settings.access.groups),
-        trial=settings.access.trial,
-        limits={Role.GUEST: _limits(limits.guest), Role.MEMBER: _limits(limits.member)},
-        tokens_of_all=settings.budgets.tokens_of_all,
-    )
-
-
-def _limits(wanted: RoleLimits) -> AccessLimits:
-    return AccessLimits(
-        private_chars=wanted.private_chars or None,
-        group_chars=wanted.group_chars or None,
-        private_cooldown=wanted.private_cooldown,
-        group_cooldown=wanted.group_cooldown,
-        queued=wanted.queued,
-        turns_a_day=wanted.turns_a_day,
-        tokens_a_day=wanted.tokens_a_day,
-    )

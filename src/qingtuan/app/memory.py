@@ -8,11 +8,9 @@ from datetime import tzinfo
 from zoneinfo import ZoneInfo
 
 from qingtuan.clock import Clock
-from qingtuan.events.log import Log
 from qingtuan.home import Home
 from qingtuan.identity.people import People
 from qingtuan.identity.scopes import Reader
-from qingtuan.ids import Ids
 from qingtuan.indexes.embedding import make_embedder
 from qingtuan.indexes.indexes import Index, Indexes
 from qingtuan.language import Language
@@ -32,6 +30,7 @@ from qingtuan.memory.wiki.store import WikiStore
 from qingtuan.memory.wiki.watch import Watch
 from qingtuan.settings import Settings
 from qingtuan.storage.git import Repository
+from qingtuan.turn.kit import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +68,9 @@ class Remembering:
         self.store.close()
 
 
-def remembering(home: Home, settings: Settings, log: Log, people: People, ids: Ids, clock: Clock) -> Remembering:
+def remembering(home: Home, settings: Settings, people: People, record: Record) -> Remembering:
     """Build the memory of a data folder. Nothing is read yet."""
+    log, ids, clock, choices = record.log, record.ids, record.clock, record.choices
     store = WikiStore(home.wiki, log, Repository(home.wiki, clock), clock, cache=home.index / "pages.json")
     indexes = Indexes(home.index, make_embedder(settings.embedding), clock)
     beliefs = indexes.open("beliefs")
@@ -89,7 +89,7 @@ def remembering(home: Home, settings: Settings, log: Log, people: People, ids: I
         max_context_messages=wanted.max_context_messages,
         extractive=settings.llm.base_url is None,
     )
-    policies = Policies(wanted.policy_private, wanted.policy_group)
+    policies = Policies(wanted.policy_private, wanted.policy_group, lambda space: choices.of(space, "policy"))
     memory = Memory(library, log, people, ids, clock, policies)
     extraction = Extraction(log, people, library, ExtractionRules(policies.of, wanted.extract_after), customs)
     return Remembering(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast, get_args
 
 from qingtuan.clock import Clock
 from qingtuan.errors import NotAllowed, ToolFailed
@@ -32,10 +32,13 @@ class Policies:
 
     private: Policy = "auto"
     group: Policy = "manual"
+    chosen: Callable[[Space], str | None] = lambda _: None
+    """What was chosen for a space by a command."""
 
     def of(self, space: Space) -> Policy:
         """How it is in this space."""
-        return self.group if space.is_group else self.private
+        usual, chosen = self.group if space.is_group else self.private, self.chosen(space)
+        return cast(Policy, chosen) if chosen in get_args(Policy) else usual
 
 
 class Memory:

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from qingtuan.clock import Clock
 from qingtuan.confirmations.book import Book
 from qingtuan.confirmations.standing import StandingBook
+from qingtuan.events.choices import Choices
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
 from qingtuan.events.outbox import Outbox
@@ -81,8 +82,14 @@ class Record:
     requests: Requests
     sessions: Sessions
     outbox: Outbox
+    choices: Choices
     ids: Ids
     clock: Clock
+
+    @classmethod
+    def over(cls, log: Log, ids: Ids, clock: Clock) -> Record:
+        """The record in one log."""
+        return cls(log, Requests(log), Sessions(log, ids), Outbox(log), Choices(log), ids, clock)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,31 @@
+"""All commands of an instance, in the order of `/help`."""
+
+from __future__ import annotations
+
+from qingtuan.app.memory import Remembering
+from qingtuan.mcp_client.servers import Servers
+from qingtuan.turn.afterwards import Afterwards
+from qingtuan.turn.commands.conversation import conversation_commands
+from qingtuan.turn.commands.memory import memory_commands
+from qingtuan.turn.commands.owner import owner_commands
+from qingtuan.turn.commands.registry import Commands
+from qingtuan.turn.commands.servers import server_commands
+from qingtuan.turn.commands.standing import standing_commands
+from qingtuan.turn.kit import Kit
+from qingtuan.turn.queue import SessionQueues
+
+
+def commands_of(
+    kit: Kit, parts: Remembering, servers: Servers, queues: SessionQueues, afterwards: Afterwards
+) -> Commands:
+    """The registry."""
+    commands: list[Commands] = []
+    every = [
+        *memory_commands(parts.memory, parts.recall, parts.undoing, kit.people, parts.customs.zone),
+        *conversation_commands(kit.record.sessions, queues, afterwards.left, lambda: commands[0]),
+        *owner_commands(kit, queues),
+        *standing_commands(kit),
+        *server_commands(servers, kit.zone_of),
+    ]
+    commands.append(Commands(every))
+    return commands[0]
