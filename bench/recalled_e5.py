@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bench.recall import DATA, locomo, madial
-from bench.recalled import LOCOMO_PEERS, MADIAL_PEERS, rows_of, score_of
+from bench.recall import DATA
+from bench.recalled import locomo_rows, madial_rows
 from bench.table import Row, Skipped
 from qingtuan.indexes.embedding import E5Embedder, PairEmbedder, UseEmbedder
 
@@ -12,9 +12,8 @@ def rows() -> list[Row]:
     if not DATA.is_dir():
         raise Skipped(f"no data at {DATA}")
     e5 = E5Embedder()
-    talk = score_of(locomo(slice(0, 3), tuned=False), e5)
-    both = score_of(madial("all"), PairEmbedder(UseEmbedder(), e5))
+    both = PairEmbedder(UseEmbedder(), e5)
     return [
-        *rows_of("MADial-zh all, USE and e5", both, (0.64, 0.77, 0.70), MADIAL_PEERS),
-        *rows_of("LoCoMo first 3, e5", talk, (0.60, 0.69), LOCOMO_PEERS),
+        *madial_rows("USE and e5", both, (0.64, 0.77, 0.70)),
+        *locomo_rows("e5", e5, (0.60, 0.69)),
     ]
