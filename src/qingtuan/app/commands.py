@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from qingtuan.app.memory import Remembering
+from qingtuan.home import Home
 from qingtuan.mcp_client.servers import Servers
 from qingtuan.turn.afterwards import Afterwards
 from qingtuan.turn.commands.conversation import conversation_commands
 from qingtuan.turn.commands.memory import memory_commands
+from qingtuan.turn.commands.own import OwnCommands
 from qingtuan.turn.commands.owner import owner_commands
 from qingtuan.turn.commands.registry import Commands
 from qingtuan.turn.commands.servers import server_commands
@@ -16,9 +18,9 @@ from qingtuan.turn.queue import SessionQueues
 
 
 def commands_of(
-    kit: Kit, parts: Remembering, servers: Servers, queues: SessionQueues, afterwards: Afterwards
+    home: Home, kit: Kit, parts: Remembering, servers: Servers, queues: SessionQueues, afterwards: Afterwards
 ) -> Commands:
-    """The registry."""
+    """The registry, with the owner's own commands at its end."""
     commands: list[Commands] = []
     every = [
         *memory_commands(parts.memory, parts.recall, parts.undoing, kit.people, parts.customs.zone),
@@ -27,5 +29,5 @@ def commands_of(
         *standing_commands(kit),
         *server_commands(servers, kit.zone_of),
     ]
-    commands.append(Commands(every))
+    commands.append(Commands(every, OwnCommands(home.prompts / "commands")))
     return commands[0]

@@ -185,7 +185,7 @@ class App:
         catalog.follow(ServerSupply(servers))
         queues = SessionQueues()
         afterwards = Afterwards(kit, chores_of(kit, parts, settings))
-        commands = commands_of(kit, parts, servers, queues, afterwards)
+        commands = commands_of(home, kit, parts, servers, queues, afterwards)
         gate = Gate(log, clock, settings.zone, lambda: access_of(settings, record.choices))
 
         def ended(turn: Turn, _: Outcome) -> None:

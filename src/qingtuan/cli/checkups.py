@@ -31,6 +31,7 @@ from qingtuan.memory.wiki.page import Page, parse
 from qingtuan.memory.wiki.walls import scope_of
 from qingtuan.models.embedded.weights import engine_installed
 from qingtuan.storage.git_command import GitCommand
+from qingtuan.turn.commands.own import OwnCommands
 
 State = Literal["ok", "note", "wrong", "untested"]
 """As it should be; worth knowing; to be mended; could not be looked at."""
@@ -176,6 +177,13 @@ async def _index(shell: Shell) -> Finding:
     return Finding("ok", _AGREES)
 
 
+async def _own_commands(shell: Shell) -> Finding:
+    own = OwnCommands(shell.home.prompts / "commands")
+    if unusable := own.unusable():
+        return Finding("wrong", _said(_NO_COMMANDS, "、".join(unusable)), _MEND_COMMANDS)
+    return Finding("ok", _said(_COUNT_COMMANDS, sum(1 for _ in own)))
+
+
 async def _disk(shell: Shell) -> Finding:
     free = shutil.disk_usage(_there(shell.home.path)).free
     said = _said(_FREE, f"{free / 1e9:.1f}")
@@ -231,6 +239,7 @@ CHECKS = (
     Check("repository", Words("记忆的历史", "history of the memory"), _repository),
     Check("pages", Words("记忆的页面", "pages of the memory"), _pages),
     Check("index", Words("索引", "index"), _index),
+    Check("commands", Words("自己的命令", "your own commands"), _own_commands),
     Check("disk", Words("磁盘", "disk"), _disk),
 )
 
@@ -270,5 +279,11 @@ _COUNT_PAGES = Words("{0} 页都读得懂", "all {0} pages can be read")
 _DIFFERS = Words("和页面有 {0} 处不同。", "{0} differences from the pages.")
 _REBUILD = Words("qingtuan index rebuild", "qingtuan index rebuild")
 _AGREES = Words("和页面一致", "agrees with the pages")
+_NO_COMMANDS = Words("prompts/commands/ 里用不了：{0}", "of no use in prompts/commands/: {0}")
+_MEND_COMMANDS = Words(
+    "文件名不能有空格，里面要有文字（UTF-8，不以 / 开头，不超过 64 KB）",
+    "A name without spaces, and text inside: UTF-8, not beginning with /, up to 64 KB",
+)
+_COUNT_COMMANDS = Words("{0} 个", "{0}")
 _FREE = Words("还有 {0} GB", "{0} GB free")
 _MAKE_ROOM = Words("腾点空间", "Make some room")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from qingtuan.errors import NotAllowed, UsageWrong
@@ -19,6 +19,7 @@ from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Language, Words
 from qingtuan.messages import Inbound, Origin
 from qingtuan.turn.answering import Answer, Answering
+from qingtuan.turn.commands.own import said_with
 from qingtuan.turn.commands.registry import Command, CommandReply, Commands, Invocation, Unknown
 from qingtuan.turn.commands.running import BEGUN_BEFORE, run
 from qingtuan.turn.lapsing import Lapsing
@@ -70,6 +71,8 @@ class Desk:
         person = self._kit.people.find(inbound.account)
         reader = self._kit.people.reader(inbound.account, inbound.space) if person else None
         meant = self._meant(inbound, reader) if reader else None
+        if isinstance(meant, tuple) and meant[0].says:
+            inbound, meant = replace(inbound, text=said_with(meant[0].says, meant[1]), addressed=True), None
         admitted = self._admit(inbound, person, meant)
         if isinstance(admitted, Refused) or reader is None:
             refused = admitted if isinstance(admitted, Refused) else Refused(Reason.SHARED_ID)

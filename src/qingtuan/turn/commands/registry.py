@@ -73,6 +73,8 @@ class Command:
     """What `usage` says in short, one by one: for the reference."""
     short_help: bool = False
     """Whether it is among the few lines of `/help`."""
+    says: str = ""
+    """For a command of the owner's own: the text that it stands for. It is then a message of that text, not run."""
 
     def may_use(self, reader: Reader) -> bool:
         """Whether this person may use it at all."""
@@ -97,7 +99,9 @@ class Unknown:
 class Commands:
     """All commands by name."""
 
-    def __init__(self, commands: Iterable[Command]) -> None:
+    def __init__(self, commands: Iterable[Command], own: Iterable[Command] = ()) -> None:
+        """`own` are the owner's own, read afresh at each use; a name that one of ours has stays ours."""
+        self._own = own
         self._by_name: dict[str, Command] = {}
         self._all: list[Command] = []
         for command in commands:
@@ -107,7 +111,8 @@ class Commands:
                     raise ValueError(f"two commands are called /{name}")
 
     def __iter__(self) -> Iterator[Command]:
-        return iter(self._all)
+        yield from self._all
+        yield from (command for command in self._own if command.names[0].lower() not in self._by_name)
 
     def match(self, text: str, reader: Reader) -> tuple[Command, str] | Unknown | None:
         """The command that a message is, with its argument; None if the message is no command.
@@ -119,11 +124,13 @@ class Commands:
             return None
         name, argument = found[1].lower(), (found[2] or "").strip()
         command = self._by_name.get(name)
+        if command is None and reader.role is Role.OWNER:
+            command = next((own for own in self if own.says and own.names[0].lower() == name), None)
         if command is not None:
             return command, argument
-        usable = [n for n, c in self._by_name.items() if c.may_use(reader)]
+        usable = [name.lower() for command in self.usable(reader) for name in command.names]
         return Unknown(found[1], tuple(difflib.get_close_matches(name, usable, n=3, cutoff=0.5)))
 
     def usable(self, reader: Reader) -> list[Command]:
         """What this person may use, in the order of registration: for help and completion."""
-        return [command for command in self._all if command.may_use(reader)]
+        return [command for command in self if command.may_use(reader)]
