@@ -62,6 +62,11 @@ def test_the_wiki_shows_its_past_and_goes_back(qingtuan: CommandLine) -> None:
     assert "第二件" not in qingtuan("wiki", "show", page, "--at", oldest.split()[0]).out
     assert qingtuan("wiki", "rollback", page, "--to", oldest.split()[0]).code == 0
     assert "第二件" not in qingtuan("wiki", "show", page).out
+    assert qingtuan("memory", "why", "1").out.count("写成：第一件") == 1
+    assert "回到" in qingtuan("undo").out
+    assert "第二件" in qingtuan("wiki", "show", page).out
+    story = qingtuan("memory", "why", "2").out.splitlines()[-3:]
+    assert [line.split(" ", 3)[-1] for line in story] == ["写成：第二件", "拿掉了", "写成：第二件"]
     assert qingtuan("wiki", "rollback").code == 2
     assert qingtuan("wiki", "show", "../../etc/passwd").code == 1
 

@@ -9,15 +9,16 @@ from functools import partial
 from typing import Any
 
 from qingtuan.app import App
-from qingtuan.channels.cli.link import Job, Report, Result
+from qingtuan.channels.cli.link import Job, Report, Result, Speaker
 from qingtuan.errors import UsageWrong
+from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
 from qingtuan.identity.accounts import OWNER
 from qingtuan.identity.trust import may_answer
 from qingtuan.indexes.base import Entry, Progress
 from qingtuan.language import Words
-from qingtuan.memory.wiki.undo import Undo
-from qingtuan.messages import Space
+from qingtuan.memory.acts import By
+from qingtuan.messages import Origin, Space
 
 _Reports = AsyncGenerator[Report | Result, None]
 _BREATH = 200
@@ -106,17 +107,25 @@ async def _questions(app: App, arguments: Mapping[str, Any]) -> _Reports:
 
 async def _rollback(app: App, arguments: Mapping[str, Any]) -> _Reports:
     """One page to a commit, one write (or turn, or event) undone, or everything back to the end of a day."""
-    undo, place = Undo(app.remembering.store), Place(person=OWNER)
+    undoing = app.remembering.undoing
     match arguments:
         case {"page": str(page), "to": str(commit)}:
-            written = await undo.page_to(page, commit, place, cause=None)
+            pages = await undoing.page_to(page, commit, _owner(app, "wiki rollback"))
         case {"write": str(write)}:
-            written = await undo.undo(write, place, cause=None)
+            pages = await undoing.write(write, _owner(app, "wiki rollback"))
         case {"day": str(day)}:
             moment = datetime.combine(date.fromisoformat(day), time.max, app.settings.zone)
-            written = await undo.all_to(moment, place, cause=None)
+            pages = await undoing.all_to(moment, _owner(app, "wiki rollback"))
         case _:
             raise UsageWrong(Words("看不懂要回退什么。", "It is not clear what is to be rolled back."))
-    paths = written.paths if written else ()
-    app.remembering.library.follow(paths)
-    yield Result(list(paths))
+    yield Result(list(pages))
+
+
+def _owner(app: App, command: str) -> By:
+    """The owner at the terminal, who gave a command that is no message."""
+    speaker, record = Speaker(), app.kit.record
+    reader = app.kit.people.reader(speaker.account, speaker.space)
+    place = Place(space=speaker.space, person=OWNER)
+    run = record.log.append(Kind.COMMAND_RUN, place, {"command": command}, origin=Origin.OWNER)
+    said_at = record.clock.now().astimezone(app.kit.zone_of(reader))
+    return By(reader, place, run.id, "", said_at, app.kit.speaks_to(reader), via="cli")

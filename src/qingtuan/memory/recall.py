@@ -140,7 +140,8 @@ class Recall:
             lines.append(_SAID_ELSEWHERE.say(language))
         for event in story:
             words = _AGAIN if "again" in event.payload else _WRITTEN
-            words = _RETRACTED if event.kind is Kind.BELIEF_RETRACTED else words
+            if event.kind is Kind.BELIEF_RETRACTED:
+                words = _GONE if event.payload.get("gone") else _RETRACTED
             # What it said before may have been for fewer people than what it says now.
             text = event.payload.get("text", "") if self._shown(event, view) else "…"
             lines.append(words.say(language).format(when=_moment(event, listener), text=text))
@@ -170,13 +171,15 @@ class Recall:
         """What happened to an entry, in order; to one that was moved, also where it was before."""
         scope, number = str(known.scope), known.belief.number
         story: list[Event] = []
+        here = True
         while True:
             told = self._log.where(
                 "kind IN (?, ?) AND json_extract(payload, '$.scope') = ? AND json_extract(payload, '$.number') = ?",
                 (Kind.BELIEF_WRITTEN, Kind.BELIEF_RETRACTED, scope, number),
             )
-            story = [*(event for event in told if not event.payload.get("gone")), *story]
-            before = self._moved_from(told[0]) if told else None
+            # That it is gone where it was before says only that it moved; here, that it was away for a while.
+            story = [*(event for event in told if here or not event.payload.get("gone")), *story]
+            before, here = self._moved_from(told[0]) if told else None, False
             if before is None:
                 return story
             scope, number = before.payload["scope"], before.payload["number"]
@@ -218,4 +221,5 @@ _BY_HAND = Words("是手写在页面里的，没有对应的话。", "It was wri
 _ERASED = Words("原话已经不在记录里了。", "What was said is not in the record any more.")
 _WRITTEN = Words("- {when} 写成：{text}", "- {when} written as: {text}")
 _AGAIN = Words("- {when} 又说了一次", "- {when} said again")
+_GONE = Words("- {when} 拿掉了", "- {when} taken away")
 _RETRACTED = Words("- {when} 移到历史", "- {when} moved to history")

@@ -1,22 +1,25 @@
-"""`/undo`: taking back a person's last write, whatever it was."""
+"""Taking back, with all that is to be told of it: `/undo` for a person's last write, `wiki rollback` for the rest."""
 
 from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
 
 from qingtuan.errors import NotThere
 from qingtuan.events.kinds import Kind
 from qingtuan.language import Words
 from qingtuan.memory.acts import By
+from qingtuan.memory.wiki.store import Written
 from qingtuan.memory.wiki.undo import Undo
 from qingtuan.memory.writing import Writer
 
 
 class Undoing:
-    """Finds a person's last write and takes it back."""
+    """Takes writes back, or pages back to what they were, and tells what became of each entry."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self._library = writer.library
-        self._undo = Undo(writer.library.store)
 
     async def last(self, by: By) -> str:
         """Take back the person's last write that was not taken back yet; what it was.
@@ -26,7 +29,6 @@ class Undoing:
             CannotUndo: the same lines were changed since.
             PageUnreadable, StorageFailed: as a write.
         """
-        store = self._library.store
         row = self._writer.log.database.row(
             "SELECT e.id FROM events AS e JOIN wiki_writes AS w ON w.event = e.id"
             " WHERE e.kind = ? AND e.person = ? AND w.undone IS NULL AND w.state IN ('open', 'committed')"
@@ -36,10 +38,30 @@ class Undoing:
         if row is None:
             raise NotThere(Words("没有可以撤销的写入。", "There is nothing to take back."))
         write = str(row["id"])
-        paths = sorted({change.path for change in store.ledger.of(write)})
-        self._library.follow(paths)
-        before = dict(self._writer.numbered(paths))
-        await self._undo.undo(write, by.place, cause=by.cause)
-        self._library.follow(paths)
-        self._writer.tell(before, dict(self._writer.numbered(paths)), by)
-        return store.message_of(write)
+        await self.write(write, by)
+        return self._library.store.message_of(write)
+
+    async def write(self, name: str, by: By) -> tuple[str, ...]:
+        """Take back what was written in a turn, for an event, or by one write; the pages that changed.
+
+        Raises:
+            NotThere: nothing (more) to take back.
+            CannotUndo: the same lines were changed since.
+            PageUnreadable, StorageFailed: as a write.
+        """
+        return _paths(await self._undo(by).undo(name, by.place, cause=by.cause))
+
+    async def page_to(self, path: str, commit: str, by: By) -> tuple[str, ...]:
+        """Make one page what it was in a commit; the pages that changed. Raises as `Undo.page_to`."""
+        return _paths(await self._undo(by).page_to(path, commit, by.place, cause=by.cause))
+
+    async def all_to(self, moment: datetime, by: By) -> tuple[str, ...]:
+        """Make every page what it was at a moment; the pages that changed. Raises as `Undo.all_to`."""
+        return _paths(await self._undo(by).all_to(moment, by.place, cause=by.cause))
+
+    def _undo(self, by: By) -> Undo:
+        return Undo(self._library.store, partial(self._writer.replace, by))
+
+
+def _paths(written: Written | None) -> tuple[str, ...]:
+    return written.paths if written else ()

@@ -6,14 +6,14 @@ Nothing is overwritten unread, and what became of every belief on the written pa
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from qingtuan.clock import Clock, day_of
 from qingtuan.errors import PageChanged, StorageFailed
 from qingtuan.events.kinds import Kind
-from qingtuan.events.log import Log
+from qingtuan.events.log import Log, Place
 from qingtuan.identity.people import People
 from qingtuan.identity.privacy import may_write
 from qingtuan.identity.scopes import Role, Scope
@@ -27,7 +27,7 @@ from qingtuan.memory.library import Library
 from qingtuan.memory.wiki import edits
 from qingtuan.memory.wiki.bullets import CHINESE
 from qingtuan.memory.wiki.page import Page
-from qingtuan.memory.wiki.store import Change
+from qingtuan.memory.wiki.store import Change, Written
 from qingtuan.memory.wiki.walls import scope_of
 
 _TRIES = 5
@@ -148,6 +148,29 @@ class Writer:
         self.library.wrote(wanted.pages)
         self.tell(before, dict(self.numbered(paths)), by)
         return True
+
+    async def replace(
+        self,
+        by: By,
+        changes: Sequence[Change],
+        place: Place,
+        *,
+        cause: str | None,
+        message: str,
+        undoes: Sequence[str] = (),
+    ) -> Written | None:
+        """Make pages what `changes` say, byte for byte, and tell what became of the entries on them; None for nothing.
+
+        Raises as `WikiStore.write`, `PageChanged` too: whoever planned the changes has to look again.
+        """
+        paths = [change.path for change in changes]
+        async with self._lock:
+            self.library.follow(paths)
+            before = dict(self.numbered(paths))
+            written = await self.library.store.write(changes, place, cause=cause, message=message, undoes=undoes)
+            self.library.follow(paths)
+            self.tell(before, dict(self.numbered(paths)), by)
+        return written
 
     def numbered(self, paths: Iterable[str]) -> Iterator[tuple[tuple[Scope, int], Entry]]:
         """The entries with a number on these pages, by scope and number."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
+from typing import Protocol
 
 from qingtuan.errors import CannotUndo, NotThere, PageChanged, PageUnreadable
 from qingtuan.events.log import Place
@@ -37,11 +38,21 @@ class _Undoing:
     writes: Sequence[str] = ()
 
 
+class PageWriter(Protocol):
+    """Changes pages; `WikiStore.write` is one."""
+
+    async def __call__(
+        self, changes: Sequence[Change], place: Place, *, cause: str | None, message: str, undoes: Sequence[str] = ()
+    ) -> Written | None: ...
+
+
 class Undo:
     """Makes writes that undo others. Each result can itself be undone."""
 
-    def __init__(self, store: WikiStore) -> None:
+    def __init__(self, store: WikiStore, write: PageWriter | None = None) -> None:
+        """`write` is how pages are written; None leaves it to the store, which tells nobody of the entries on them."""
         self._store = store
+        self._writes = write or store.write
 
     async def undo(self, of: str, place: Place, *, cause: str | None) -> Written | None:
         """Take back exactly the page changes made in a turn, for an event, or by one write (`of` is the id of any).
@@ -143,9 +154,7 @@ class Undo:
     ) -> Written | None:
         for attempt in range(_TRIES):
             try:
-                return await self._store.write(
-                    changes(), place, cause=cause, message=undoing.message, undoes=undoing.writes
-                )
+                return await self._writes(changes(), place, cause=cause, message=undoing.message, undoes=undoing.writes)
             except PageChanged:  # somebody is editing right now: look again
                 if attempt == _TRIES - 1:
                     raise
