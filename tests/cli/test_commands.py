@@ -124,6 +124,10 @@ def test_the_doctor_finds_what_is_wrong_and_how_to_mend_it(qingtuan: CommandLine
     assert "坏.md" in found["pages"]["found"]
     broken = {one["name"]: one for one in qingtuan.with_(QINGTUAN_LLM__MODLE="x")("doctor", "--json").json}
     assert broken["settings"]["state"] == "wrong"
+    (qingtuan.home / "people.toml").write_text("[persons.li]\nacounts = []\n", "utf-8")
+    found = {one["name"]: one for one in qingtuan("doctor", "--json").json}
+    assert found["people"]["state"] == "wrong"
+    assert "第 2 行" in found["people"]["found"]
 
 
 def test_init_tries_what_it_is_told_and_writes_it(qingtuan: CommandLine, model_url: str) -> None:

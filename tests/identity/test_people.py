@@ -261,3 +261,48 @@ def test_binding_takes_no_account_from_anybody(path: Path) -> None:
     with pytest.raises(SettingsWrong):
         bind_account(path, "owner", "qq:1")
     assert path.read_text("utf-8") == "broken = "
+
+
+# As time goes on
+
+
+def test_a_changed_file_counts_at_once(path: Path) -> None:
+    people = People.load(path)
+    assert not people.look(), "nothing changed"
+    path.write_text(FILE + '\n[persons.lao]\naccounts = ["qq:10004"]\nmember = true\n', "utf-8")
+    assert people.look()
+    lao = people.find("qq:10004")
+    assert lao is not None
+    assert (lao.id, people.role(lao)) == ("lao", Role.MEMBER)
+    assert not people.look(), "and once"
+    path.write_text(path.read_text("utf-8") + "# nothing\n", "utf-8")
+    assert not people.look(), "nobody is another by a comment"
+    path.unlink()
+    assert people.look()
+    assert [person.id for person in people] == ["owner"]
+
+
+def test_a_broken_file_is_kept_out(path: Path) -> None:
+    people = People.load(path)
+    before = list(people)
+    path.write_text("[persons.owner\n", "utf-8")
+    with pytest.raises(SettingsWrong, match="line 1"):
+        people.look()
+    assert list(people) == before
+    assert not people.look(), "said once"
+    path.write_text('[persons.owner]\naccounts = ["qq:7"]\n', "utf-8")
+    assert people.look()
+    assert people.owner.accounts == ("qq:7", "cli:local")
+
+
+def test_the_log_knows_a_person_under_several_ids(path: Path) -> None:
+    people = People.load(path, members=["qq:10009"])
+    assert people.whose("qq-10002") == "xiaoli"
+    assert people.whose("xiaoli") == "xiaoli"
+    assert people.whose("wx-o9_40im.wechat") == "qq-10003"
+    assert people.whose("qq-10009") == "qq-10009"
+    assert people.ids("xiaoli") == {"xiaoli", "qq-10002"}
+    reader = people.reader("wx:o9@im.wechat", Space("group", "qq:777"))
+    assert reader.ids == {"qq-10003", "wx-o9_40im.wechat"}
+    assert reader.is_("wx-o9_40im.wechat")
+    assert not reader.is_(None)

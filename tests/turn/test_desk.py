@@ -398,5 +398,5 @@ async def test_a_command_that_was_cut_off_after_it_did_something_is_not_run_agai
 async def test_a_reply_is_said_in_the_language_of_its_person(open_world: Opener) -> None:
     world = open_world()
     world.model.script = in_order(says("hi"))
-    world.kit.people._persons["owner"] = replace(world.people.owner, language="en")
+    world.people.take([replace(world.people.owner, language="en")])
     assert texts(await world.say("/stop")) == ["Nothing is running."]

@@ -51,7 +51,7 @@ async def test_a_turn_of_somebody_who_may_not_speak_there_any_more_is_ended(worl
     await world.receive("在吗", GUEST)
     await world.receive("主人也在")
     moved = People([Person("li", ("qq:10009",)), Person("zhao", ("qq:10003",))], owner_accounts=("qq:10000",))
-    moved._by_account[GUEST] = "li"  # linked away: the private chat is nobody's that may speak in it
+    moved._known.by_account[GUEST] = "li"  # linked away: the private chat is nobody's that may speak in it
     again = await next_process(world, moved)
     assert [one.space.id for one in again.sent()] == ["cli:local"]
     assert sorted(again.outcomes()) == ["refused", "refused", "replied"]
@@ -99,7 +99,7 @@ async def test_a_yes_of_somebody_who_is_nobody_any_more_is_never_carried_out(ope
     await world.queues.close()
     await world.receive(f"确认 {asked.code}")
     moved = People([Person("li", ("qq:10009",))], owner_accounts=("qq:10000",))
-    moved._by_account[GUEST] = "li"
+    moved._known.by_account[GUEST] = "li"
     again = await next_process(world, moved)
     assert done == []
     assert again.kit.book.unresumed() == []

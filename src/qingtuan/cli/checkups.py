@@ -19,7 +19,8 @@ from qingtuan.cli.trial import tried
 from qingtuan.errors import NotThere, PageUnreadable, QingtuanError
 from qingtuan.events.turns import open_turns
 from qingtuan.home import HomeLock
-from qingtuan.identity.scopes import Scope
+from qingtuan.identity.people import People
+from qingtuan.identity.scopes import Role, Scope
 from qingtuan.indexes.base import Entry
 from qingtuan.indexes.embedding import Embeddings, make_embedder
 from qingtuan.indexes.indexes import Indexes
@@ -104,6 +105,16 @@ async def _held(shell: Shell) -> Finding:
 async def _settings(shell: Shell) -> Finding:
     shell.settings  # noqa: B018 (raises what is wrong)
     return Finding("ok", Words(str(shell.home.settings_file), str(shell.home.settings_file)))
+
+
+async def _people(shell: Shell) -> Finding:
+    settings = shell.settings
+    people = People.load(
+        shell.home.people_file, owner_accounts=settings.owner.accounts, members=settings.access.members
+    )
+    listed = [person for account in settings.access.members if (person := people.find(account))]
+    members = {person.id for person in (*people, *listed) if people.role(person) is Role.MEMBER}
+    return Finding("ok", _said(_WHO, " ".join(people.owner.accounts), len(members)))
 
 
 async def _model(shell: Shell) -> Finding:
@@ -232,6 +243,7 @@ CHECKS = (
     Check("folder", Words("数据文件夹", "data folder"), _folder),
     Check("running", Words("运行", "running"), _held),
     Check("settings", Words("设置", "settings"), _settings),
+    Check("people", Words("谁是谁", "people"), _people),
     Check("model", Words("模型", "model"), _model),
     Check("embeddings", Words("向量", "embeddings"), _embeddings),
     Check("database", Words("记录", "record"), _database),
@@ -250,6 +262,7 @@ _UNWRITABLE = Words("{0} 写不了。", "{0} cannot be written.")
 _OWN = Words("chown -R $USER {0}，或用 QINGTUAN_HOME 换个位置", "chown -R $USER {0}, or set QINGTUAN_HOME")
 _NOT_RUNNING = Words("没有在运行", "nothing runs at the moment")
 _RUNNING = Words("有一个在运行", "an instance is running")
+_WHO = Words("主人 {0}；成员 {1} 位", "owner {0}; members: {1}")
 _NO_MODEL = Words("没有可用的模型。", "There is no model.")
 _SET_MODEL = Words("qingtuan init 填密钥，或 qingtuan model pull", "qingtuan init enters a key, or qingtuan model pull")
 _INSTALL = Words(

@@ -190,6 +190,13 @@ class Kind(StrEnum):
     )
 
     SETTINGS_CHANGED = "settings.changed", Words("在程序里面改了一项设置。", "A setting was changed from within.")
+    PEOPLE_CHANGED = (
+        "people.changed",
+        Words(
+            "people.toml 变了，从此按它认人；看不懂的不采用，还按原来的认。",
+            "people.toml changed and counts from now on; one that cannot be read is kept out.",
+        ),
+    )
     PERSON_CLAIMED = (
         "person.claimed",
         Words("一个账号用一次性的码认了主人。", "An account was bound to the owner by the one-use code."),

@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from qingtuan.errors import NotAllowed, SettingsWrong
 from qingtuan.identity.accounts import LOCAL, OWNER, Person, derived_person, is_account, is_shared, may_claim
 from qingtuan.identity.people_file import read_people
-from qingtuan.identity.scopes import Reader, Role, decode_name
+from qingtuan.identity.scopes import Reader, Role, decode_name, encode_name
 from qingtuan.language import Words
 from qingtuan.messages import Space
 
 __all__ = ["LOCAL", "OWNER", "People", "Person"]
 
 
+_Stamp = tuple[int, int, int] | None
+"""What tells one state of a file from another; None where there is no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    path: Path
+    stamp: _Stamp
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Who there is at one moment."""
+
+    persons: dict[str, Person]
+    by_account: dict[str, str]
+    """Ids of persons."""
+
+
 class People:
-    """All persons of an instance. Immutable: a changed file or setting makes a new one."""
+    """All persons of an instance, as they are at this moment: whoever holds this sees a changed file at once."""
 
     def __init__(
         self,
@@ -35,26 +54,36 @@ class People:
         Raises:
             ValueError: one account would be two persons.
         """
+        self._owner_accounts = tuple(owner_accounts)
+        self._members = frozenset(members)
+        self._keys = dict(keys or {})
+        self._file: _File | None = None
+        self._known = _Known({}, {})
+        self.take(persons)
+
+    def take(self, persons: Iterable[Person]) -> None:
+        """Let these be the persons from now on, beside what the settings and keys say.
+
+        Raises:
+            ValueError: one account would be two persons; the old ones stay.
+        """
         known = {person.id: person for person in persons}
         owner = known.pop(OWNER, Person(OWNER, ()))
-        known = {OWNER: _with_accounts(owner, (LOCAL, *owner_accounts)), **known}
-        self._persons = known
-        self._members = frozenset(members)
-        self._by_account: dict[str, str] = {}
+        known = {OWNER: _with_accounts(owner, (LOCAL, *self._owner_accounts)), **known}
+        by_account: dict[str, str] = {}
         for person in known.values():
             for account in person.accounts:
-                if self._by_account.setdefault(account, person.id) != person.id:
-                    raise ValueError(f"{account} belongs to {self._by_account[account]} and to {person.id}")
-        for account, person_id in (keys or {}).items():
+                if by_account.setdefault(account, person.id) != person.id:
+                    raise ValueError(f"{account} belongs to {by_account[account]} and to {person.id}")
+        self._known = _Known(known, by_account)
+        for account, person_id in self._keys.items():
             self._bind_key(account, person_id)
 
     def _bind_key(self, account: str, person_id: str) -> None:
-        person = self.person(person_id)
-        if person is None and (began := _account_of(person_id)):
-            person = self.find(began)  # linked to somebody since the key was made
+        person = self.person(self.whose(person_id))
         if person is not None:  # else the person is gone, and the key is a stranger's
-            self._persons[person.id] = _with_accounts(person, (account,))
-            self._by_account.update(dict.fromkeys((*person.accounts, account), person.id))
+            self._known.persons[person.id] = _with_accounts(person, (account,))
+            self._known.by_account.update(dict.fromkeys((*person.accounts, account), person.id))
 
     @classmethod
     def load(
@@ -80,38 +109,67 @@ class People:
                         "never a shared id, a group or a key.",
                     )
                 )
-        persons = read_people(path, owner_accounts=owner_accounts)
-        return cls(persons, owner_accounts=owner_accounts, members=members, keys=keys)
+        stamp = _stamp(path)
+        people = cls(
+            read_people(path, owner_accounts=owner_accounts), owner_accounts=owner_accounts, members=members, keys=keys
+        )
+        people._file = _File(path, stamp)
+        return people
+
+    def look(self) -> bool:
+        """Take the file over if it has changed since it was last looked at; whether anybody is another by that.
+
+        Raises:
+            SettingsWrong: it changed and cannot be used. The old persons stay; it is not read again until it changes.
+        """
+        file = self._file
+        if file is None or (stamp := _stamp(file.path)) == file.stamp:
+            return False
+        self._file, before = replace(file, stamp=stamp), self._known
+        self.take(read_people(file.path, owner_accounts=self._owner_accounts))
+        return self._known != before
 
     def __iter__(self) -> Iterator[Person]:
         """The persons that are known by file or settings, the owner first."""
-        return iter(self._persons.values())
+        return iter(self._known.persons.values())
 
     @property
     def owner(self) -> Person:
-        return self._persons[OWNER]
+        return self._known.persons[OWNER]
 
     def find(self, account: str) -> Person | None:
         """Whose account this is: a known person, else one made from the account. None for what is no person at
         all: an id that many share, a group, a channel, or no account."""
         if not is_account(account) or is_shared(account):
             return None
-        known = self._by_account.get(account)
-        return self._persons[known] if known else derived_person(account)
+        known = self._known.by_account.get(account)
+        return self._known.persons[known] if known else derived_person(account)
 
     def person(self, person_id: str) -> Person | None:
         """The person of this id, known or derived from an account."""
-        if known := self._persons.get(person_id):
+        if known := self._known.persons.get(person_id):
             return known
         account = _account_of(person_id)
         # An account that was linked to somebody is that person's now; the id it once gave names nobody.
-        return derived_person(account) if account and account not in self._by_account else None
+        return derived_person(account) if account and account not in self._known.by_account else None
+
+    def whose(self, logged: str) -> str:
+        """The id of the person that an id in the log means today: accounts may have been linked or named since."""
+        if logged in self._known.persons:
+            return logged
+        account = _account_of(logged)
+        return self._known.by_account.get(account, logged) if account else logged
+
+    def ids(self, person_id: str) -> frozenset[str]:
+        """Every id under which the log may know this person: the one of today, and those that their accounts gave."""
+        person = self.person(person_id)
+        return frozenset((person_id, *map(encode_name, person.accounts if person else ())))
 
     def role(self, person: Person) -> Role:
         """Owner by id, member by list or file, else guest. An empty list means nobody."""
         if person.id == OWNER:
             return Role.OWNER
-        listed = person.id in self._members or not self._members.isdisjoint(person.accounts)
+        listed = not self._members.isdisjoint((*self.ids(person.id), *person.accounts))
         return Role.MEMBER if person.member or listed else Role.GUEST
 
     def reader(self, account: str, space: Space) -> Reader:
@@ -123,11 +181,19 @@ class People:
         person = self.find(account)
         if person is None or (not space.is_group and space.id not in person.accounts):
             raise NotAllowed(Words("这里认不出你是谁。", "It cannot be told here who you are."))
-        return Reader(person.id, self.role(person), space)
+        return Reader(person.id, self.role(person), space, self.ids(person.id) - {person.id})
 
     def private_spaces(self, person: Person) -> frozenset[Space]:
         """The private chats of a person: those of their accounts."""
         return frozenset(Space("private", account) for account in person.accounts)
+
+
+def _stamp(path: Path) -> _Stamp:
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def _with_accounts(person: Person, accounts: Iterable[str]) -> Person:

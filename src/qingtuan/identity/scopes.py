@@ -115,6 +115,17 @@ class Reader:
     person: str
     role: Role
     space: Space
+    formerly: frozenset[str] = frozenset()
+    """Other ids under which the log knows this person: those of accounts that were linked or named since."""
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Every id under which the log may know this person."""
+        return self.formerly | {self.person}
+
+    def is_(self, person: str | None) -> bool:
+        """Whether an id in the log means this person."""
+        return person is not None and (person == self.person or person in self.formerly)
 
     @property
     def is_owner_alone(self) -> bool:

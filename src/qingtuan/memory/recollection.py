@@ -13,7 +13,7 @@ from qingtuan.identity.accounts import OWNER
 from qingtuan.identity.evidence import spoken
 from qingtuan.identity.people import People
 from qingtuan.identity.privacy import EventSight, event_sight
-from qingtuan.identity.scopes import Reader, Role, encode_name
+from qingtuan.identity.scopes import Reader, Role
 from qingtuan.indexes.base import Query
 from qingtuan.indexes.indexes import Index
 from qingtuan.language import Language
@@ -64,9 +64,6 @@ class Recollection:
         self._people = people
         self._clock = clock
         self._sees = sees or self._sight
-        self._known = frozenset(person.id for person in people)
-        self._derived = {encode_name(account): person.id for person in people for account in person.accounts}
-        """The ids that accounts had before they were somebody's."""
         self.episodes = Episodes(log, index)
         """The index behind it: to be caught up, rebuilt, verified."""
 
@@ -150,7 +147,7 @@ class Recollection:
         """Everybody who ever said anything in sight, the latest first. Several ids in the log can be one person."""
         several: dict[str, list[Spoke]] = {}
         for spoke in asking.talk.speakers():
-            several.setdefault(self._whose(spoke.person), []).append(spoke)
+            several.setdefault(self._people.whose(spoke.person), []).append(spoke)
         return [
             Contact(
                 person=person,
@@ -162,10 +159,6 @@ class Recollection:
             )
             for person, spokes in several.items()
         ]
-
-    def _whose(self, logged: str) -> str:
-        """The person that an id in the log means today: accounts may have been linked or named since."""
-        return logged if logged in self._known else self._derived.get(logged, logged)
 
     def _name(self, person_id: str) -> str:
         """What the owner calls somebody, empty for nothing: ids that code derived from an account hold a dash."""
@@ -188,7 +181,7 @@ class Recollection:
 
     def _line(self, event: Event, reader: Reader) -> Line:
         payload, place = event.payload, event.place
-        person = self._whose(place.person) if place.person else None
+        person = self._people.whose(place.person) if place.person else None
         received = event.kind is Kind.MESSAGE_RECEIVED
         text = payload.get("text") or ""
         own = received and person == reader.person

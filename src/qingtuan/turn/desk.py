@@ -23,6 +23,7 @@ from qingtuan.turn.commands.own import said_with
 from qingtuan.turn.commands.registry import Command, CommandReply, Commands, Invocation, Unknown
 from qingtuan.turn.commands.running import BEGUN_BEFORE, run
 from qingtuan.turn.lapsing import Lapsing
+from qingtuan.turn.roll import Roll
 from qingtuan.turn.silence import Silence
 from qingtuan.turn.turn import Turn
 from qingtuan.turn.work import Work
@@ -56,6 +57,7 @@ class Desk:
         self._answering = Answering(work)
         self._inbox = Inbox(work.kit.record.log)
         self._silence = Silence(work)
+        self._roll = Roll(work)
         self.lapsing = Lapsing(work)
         """Ends questions at their time; run by whoever runs the instance."""
 
@@ -68,6 +70,7 @@ class Desk:
         """
         if self._inbox.known(inbound.channel, inbound.space, inbound.message_id):
             return Taken("known")
+        self._roll.look()
         person = self._kit.people.find(inbound.account)
         reader = self._kit.people.reader(inbound.account, inbound.space) if person else None
         meant = self._meant(inbound, reader) if reader else None

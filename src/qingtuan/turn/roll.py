@@ -1,0 +1,46 @@
+"""Who there is, kept up with `people.toml`: looked at when a message arrives, taken over without a restart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qingtuan.errors import SettingsWrong
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Place
+from qingtuan.events.outbox import notice
+from qingtuan.identity.accounts import OWNER
+from qingtuan.identity.scopes import Reader, Role
+from qingtuan.language import Words
+from qingtuan.turn.questions import owner_chat, owners_place
+from qingtuan.turn.work import Work
+
+
+@dataclass(frozen=True, slots=True)
+class Roll:
+    """Looks whether the file changed. A broken one is kept out, and the owner is told once."""
+
+    work: Work
+
+    def look(self) -> None:
+        """Take the file over if it has changed since."""
+        people, log = self.work.kit.people, self.work.kit.record.log
+        try:
+            if people.look():
+                log.append(Kind.PEOPLE_CHANGED, Place(person=OWNER), {})
+        except SettingsWrong as error:
+            self._refused(error)
+
+    def _refused(self, error: SettingsWrong) -> None:
+        kit = self.work.kit
+        chat = owner_chat(kit)
+        language = kit.speaks_to(Reader(OWNER, Role.OWNER, chat.space))
+        text = _KEPT_OUT.say(language).format(why=error.say(language))
+        with self.work.saying() as say, kit.record.log.transaction():
+            event = kit.record.log.append(Kind.PEOPLE_CHANGED, Place(person=OWNER), {"refused": error.detail})
+            say(notice(chat.channel, text), owners_place(kit, chat), event.id)
+
+
+_KEPT_OUT = Words(
+    "people.toml 改坏了，先不用，还按原来的认人。{why}",
+    "people.toml was changed and cannot be used; persons stay as they were. {why}",
+)
