@@ -56,7 +56,7 @@ def test_pages_depend_on_nothing_around_them(tmp_path: Path) -> None:
         "sys.stdout.buffer.write('\\0'.join(pages().values()).encode())"
     )
     around = {
-        "PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY), "HOME": str(tmp_path / "nobody"),
+        "PATH": os.environ["PATH"], "PYTHONPATH": f"{REPOSITORY}:{REPOSITORY}/src", "HOME": str(tmp_path / "nobody"),
         "LC_ALL": "C", "TZ": "Asia/Kathmandu", "COLUMNS": "20", "PYTHONHASHSEED": "7",
         "QINGTUAN_HOME": str(tmp_path / "home"), "QINGTUAN_LANGUAGE": "en", "QINGTUAN_LLM__MODEL": "embedded",
         "QINGTUAN_TOOLS__OFF": '["remember"]', "OPENAI_API_KEY": "sk-none",
