@@ -107,7 +107,7 @@ async def test_errors_teach(world: World, call: Caller) -> None:
 async def test_search_gives_text_first_with_number_days_and_page(world: World, call: Caller) -> None:
     await call("remember", "记住优先二楼", content="优先二楼安静区", **SEAT, value="二楼安静区", until="2026-12-31")
     await call("note_write", "记笔记", title="安静的地方", content="图书馆二楼安静区，咖啡馆")
-    result = await call("memory_search", query="二楼安静区", limit=1)
+    result = await call("memory_search", query="座位 二楼安静区", limit=1)
     assert result.text == "- 图书馆：优先二楼安静区（#1, 2026-11-29~2026-12-31, users/owner/preferences/图书馆.md:10）"
     source = world.events(Kind.MESSAGE_RECEIVED)[0].id
     assert result.data == [
@@ -129,7 +129,7 @@ async def test_search_gives_text_first_with_number_days_and_page(world: World, c
     both = (await call("memory_search", query="二楼安静区", limit=99)).text
     assert "笔记《安静的地方》" in both
     assert "users/owner/notes/安静的地方.md" in both
-    assert (await call("memory_search", query="二楼安静区", limit=-3)).text.count("\n") == 0
+    assert (await call("memory_search", query="座位 二楼安静区", limit=-3)).text.count("\n") == 0
     assert (await call("memory_search", query="火星")).text == "没有记录。"
 
 

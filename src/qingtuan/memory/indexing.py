@@ -11,7 +11,7 @@ from qingtuan.memory.holdings import Holdings
 from qingtuan.memory.known import Known, is_note, type_of
 from qingtuan.memory.wiki.page import Belief, Page
 
-_SHAPE = "2"
+_SHAPE = "3"
 """Rises when an unchanged page gets other entries than before: then all are indexed again at the next start."""
 
 _PAST = "/past"
@@ -40,7 +40,14 @@ def belief_entry(known: Known, page: Page) -> Entry:
     label = f"{known.belief.visibility}{'' if known.belief.current else _PAST}"
     keys = (f"{data.subject}|{data.predicate}",) if data.subject and data.predicate else ()
     when = _seconds(data.since or page.updated)
-    return Entry(entry_id(known.belief), known.path, str(known.scope), label, known.told, when, keys)
+    return Entry(entry_id(known.belief), known.path, str(known.scope), label, _sought(known), when, keys)
+
+
+def _sought(known: Known) -> str:
+    """The text by which a belief is found: what it says, behind the property that it is about. Who asks for a seat
+    names that, and not the floor that is the answer."""
+    told, predicate = known.told, known.belief.data.predicate or ""
+    return told if not predicate or predicate.casefold() in told.casefold() else f"{predicate} {told}"
 
 
 def note_entries(scope: Scope, path: str, page: Page) -> Iterator[Entry]:
