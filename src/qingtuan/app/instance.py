@@ -39,6 +39,7 @@ from qingtuan.memory.tools import MemoryTools
 from qingtuan.memory.wiki import ledger
 from qingtuan.models.embedded.texts import SMALL_MODEL
 from qingtuan.settings import Settings
+from qingtuan.storage.migrating import Copies, Upgraded
 from qingtuan.storage.sqlite import Database
 from qingtuan.tools.registry import Collected, Provider, collect, installed
 from qingtuan.tools.run import Runner
@@ -106,6 +107,11 @@ class App:
         return SMALL_MODEL if self.answering.embedded and not answered else None
 
     @property
+    def upgraded(self) -> Upgraded | None:
+        """What the data was before this version opened it, if that was an older one."""
+        return self._database.upgraded
+
+    @property
     def stage(self) -> Stage:
         """Where progress of turns is shown."""
         return self.kit.stage
@@ -137,7 +143,7 @@ class App:
         await lock.acquire(command, clock)
         with ExitStack() as undone:
             undone.callback(lock.release)
-            database = Database(home.database)
+            database = Database(home.database, copies=Copies(home.backups, clock))
             undone.callback(database.close)
             app = cls._build(home, settings, clock, lock, database, installed() if plug_ins is None else plug_ins)
             undone.pop_all()

@@ -68,6 +68,8 @@ async def _opened(shell: Shell, command: str, *, serve: bool) -> AsyncIterator[D
 
     app = await App.open(shell.home, shell.settings, clock=shell.clock, command=command, watch=serve)
     try:
+        if app.upgraded is not None:
+            shell.note(shell.say(app.upgraded.words))
         link = LocalLink(app, jobs_of(app))
         server = Server(link, shell.home)
         try:

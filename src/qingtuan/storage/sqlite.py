@@ -5,13 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from qingtuan.errors import Bug, StorageFailed
 from qingtuan.language import Words
+from qingtuan.storage.migrating import Copies, Upgraded, migrate, scripts_of
 
 Row = sqlite3.Row
 _OWN_MISTAKES = (sqlite3.IntegrityError, sqlite3.ProgrammingError)
@@ -26,15 +26,24 @@ class Database:
     refuses is `StorageFailed`, in reads as in writes.
     """
 
-    def __init__(self, path: Path, *, migrations: str = "qingtuan.storage.migrations", read_only: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        migrations: str = "qingtuan.storage.migrations",
+        read_only: bool = False,
+        copies: Copies | None = None,
+    ) -> None:
         """Open (and make, and migrate) the database at `path`. With `read_only` nothing is made or changed: for a
-        look from outside while another process works.
+        look from outside while another process works. `copies` is where an older one is kept before it is migrated.
 
         Raises:
-            StorageFailed: the file is no database, is newer than this version, or cannot be written; for a look
-                also if it is missing or older.
+            StorageFailed: the file is no database, is newer than this version, or cannot be written or migrated; for a
+                look also if it is missing or older.
         """
         self.path = path
+        self.upgraded: Upgraded | None = None
+        """What an older database was before it was opened."""
         self._durable = False
         """Whether the transaction that is open waits for the disk."""
         try:
@@ -43,26 +52,30 @@ class Database:
                 self._connection = sqlite3.connect(address, isolation_level=None, uri=True)
             else:
                 self._connection = sqlite3.connect(path, isolation_level=None)
+        except sqlite3.Error as error:
+            raise _failed(path, error) from error
+        try:
             self._connection.row_factory = sqlite3.Row
             self._connection.execute("PRAGMA busy_timeout=5000")
             if not read_only:
                 self._set_up()
-            self._migrate(migrations, read_only=read_only)
+            self._migrate(migrations, copies, read_only=read_only)
         except sqlite3.Error as error:
+            self._connection.close()
             raise _failed(path, error) from error
+        except StorageFailed:
+            self._connection.close()
+            raise
 
     def _set_up(self) -> None:
         # recursive_triggers: without it INSERT OR REPLACE deletes rows past the triggers that forbid it.
         for pragma in ("journal_mode=WAL", "foreign_keys=ON", "recursive_triggers=ON", "synchronous=NORMAL"):
             self._connection.execute(f"PRAGMA {pragma}")
 
-    def _migrate(self, package: str, *, read_only: bool) -> None:
+    def _migrate(self, package: str, copies: Copies | None, *, read_only: bool) -> None:
         done = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        files = sorted(
-            (entry for entry in resources.files(package).iterdir() if entry.name.endswith(".sql")),
-            key=lambda entry: entry.name,
-        )
-        known = int(files[-1].name[:4]) if files else 0
+        scripts = scripts_of(package)
+        known = scripts[-1].number if scripts else 0
         if done > known:
             raise StorageFailed(
                 Words(
@@ -77,13 +90,7 @@ class Database:
                     f"{self.path} is of an older version ({done}). Run qingtuan chat once, which upgrades it.",
                 )
             )
-        for entry in files:
-            number = int(entry.name[:4])
-            if number > done:
-                # One script is one transaction: a migration that fails half-way leaves the file as it was.
-                self._connection.executescript(
-                    f"BEGIN IMMEDIATE;\n{entry.read_text('utf-8')}\nPRAGMA user_version={number};\nCOMMIT;"
-                )
+        self.upgraded = migrate(self._connection, self.path, scripts, copies)
 
     @contextmanager
     def transaction(self, *, durable: bool = False) -> Iterator[None]:
