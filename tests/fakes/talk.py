@@ -26,7 +26,9 @@ PRIVATE = Space("private", "cli:local")
 GROUP = Space("group", "qq:777")
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 OWNER = Reader("owner", Role.OWNER, PRIVATE)
-SMALL = SummaryRules(max_stored=6, keep_recent=2, batch=4, min_source=2, max_in_context=2, max_context_messages=3)
+SMALL = SummaryRules(
+    max_stored=6, keep_recent=2, batch=4, min_source=2, max_in_context=2, max_context_messages=3, longest=1000
+)
 CUSTOMS = Customs(language=lambda _: "zh", zone=lambda _: SHANGHAI)
 
 

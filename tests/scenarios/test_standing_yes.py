@@ -135,7 +135,7 @@ async def test_an_argument_that_was_not_named_does_not_fit(tmp_path: Path) -> No
 async def test_nobody_else_learns_what_exists(chat: Conversation, words: str) -> None:
     await chat.say(ALLOW)
     for by, space in ((MEMBER, None), (MEMBER, GROUP), (GUEST, GROUP)):
-        assert await chat.say(words, by, space) == ["这个只有主人能用。"]
+        assert await chat.say(words, by, space) == ["只有主人可以执行这个命令。"]
     assert await chat.say(words, OWNER_QQ, GROUP) == ["这里是群，私聊我再说。"]
     assert len(chat.events(Kind.STANDING_GIVEN)) == 1
     assert chat.events(Kind.STANDING_REVOKED) == []

@@ -311,7 +311,7 @@ async def test_an_owners_command_tells_others_one_refusal(open_world: Opener) ->
         return CommandReply("SECRET")
 
     world = open_world(commands=(command(run, owner_only=True), command(run, "私", "own", prints=Prints.PERSON)))
-    assert texts(await world.say("/try", MEMBER)) == ["这个只有主人能用。"]
+    assert texts(await world.say("/try", MEMBER)) == ["只有主人可以执行这个命令。"]
     assert texts(await world.say("/try")) == ["SECRET"]
     assert texts(await world.say("/own", OWNER_QQ, GROUP)) == ["这里是群，私聊我再说。"]
     assert [event.payload.get("error") for event in world.events(Kind.COMMAND_RUN)] == [

@@ -13,6 +13,7 @@ from qingtuan.turn.commands.owner import owner_commands
 from qingtuan.turn.commands.registry import Commands
 from qingtuan.turn.commands.servers import server_commands
 from qingtuan.turn.commands.standing import standing_commands
+from qingtuan.turn.commands.summaries import summary_commands
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.queue import SessionQueues
 
@@ -26,6 +27,7 @@ def commands_of(
         *memory_commands(parts.memory, parts.recall, parts.undoing, kit.people, parts.customs.zone),
         *conversation_commands(kit.record.sessions, queues, afterwards.left, lambda: commands[0]),
         *owner_commands(kit, queues),
+        *summary_commands(kit, parts.summaries, queues),
         *standing_commands(kit),
         *server_commands(servers, kit.zone_of),
     ]

@@ -87,6 +87,7 @@ def remembering(home: Home, settings: Settings, people: People, record: Record) 
         min_source=wanted.min_source,
         max_in_context=wanted.max_summaries_in_context,
         max_context_messages=wanted.max_context_messages,
+        longest=wanted.max_stored + wanted.batch,
         extractive=settings.llm.base_url is None,
     )
     policies = Policies(wanted.policy_private, wanted.policy_group, lambda space: choices.of(space, "policy"))

@@ -53,6 +53,14 @@ class Sessions:
         )
         return _session(row) if row else self.start(space, person)
 
+    def of_groups(self) -> list[Session]:
+        """The running session of every group that has one."""
+        rows = self._log.database.rows(
+            "SELECT s.* FROM running_sessions AS r JOIN sessions AS s ON s.id = r.session"
+            " WHERE r.space GLOB 'group:*' ORDER BY r.space"
+        )
+        return [_session(row) for row in rows]
+
     def named(self, space: Space, name: str, person: str) -> Session:
         """The session of this name or id in the space, started if there is none; the running one stays."""
         row = self._log.database.row(

@@ -42,8 +42,16 @@ class SummaryRules:
     """Summaries in a request, at most; older ones are rolled up."""
     max_context_messages: int = 40
     """The newest messages that stand in a request while compression is off."""
+    longest: int = 200
+    """A raw window that has grown beyond this is compressed by code if no model writes its summary: a model that fails
+    again and again must not let requests grow without end."""
     extractive: bool = False
     """Whether summaries are picked from what people said, by code: for a model too small to write them."""
+
+    @property
+    def least(self) -> int:
+        """Fewer messages than this become no summary."""
+        return min(self.min_source, self.batch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +88,7 @@ def due(messages: int, rules: SummaryRules) -> bool:
 
 def missing(messages: int, rules: SummaryRules) -> int:
     """How many messages more until it is; 0 if it is due."""
-    least = min(rules.min_source, rules.batch)
-    return max(0, rules.max_stored + 1 - messages, rules.keep_recent + least - messages)
+    return max(0, rules.max_stored + 1 - messages, rules.keep_recent + rules.least - messages)
 
 
 def count(events: Iterable[Event]) -> int:
@@ -96,8 +103,7 @@ def plan(events: Sequence[Event], rules: SummaryRules, *, manual: bool = False) 
     amount = _amount(total, rules)
     if not amount or not (manual or due(total, rules)):
         return None
-    least = min(rules.min_source, rules.batch)
-    places = [cut for cut in _cuts(events) if cut.messages >= least and total - cut.messages >= rules.keep_recent]
+    places = [cut for cut in _cuts(events) if cut.messages >= rules.least and total - cut.messages >= rules.keep_recent]
     fitting = [cut for cut in places if cut.messages <= amount]
     # A burst may be longer than a batch; it still is one turn.
     return fitting[-1] if fitting else next(iter(places), None)
@@ -105,7 +111,7 @@ def plan(events: Sequence[Event], rules: SummaryRules, *, manual: bool = False) 
 
 def _amount(messages: int, rules: SummaryRules) -> int:
     amount = min(rules.batch, messages - rules.keep_recent)
-    return amount if amount >= min(rules.min_source, rules.batch) else 0
+    return amount if amount >= rules.least else 0
 
 
 def _counted(events: Iterable[Event]) -> Iterator[tuple[Event, int]]:

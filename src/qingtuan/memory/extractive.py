@@ -70,11 +70,11 @@ def extract(read: Sequence[Line], zone: tzinfo, language: Language) -> str:
 
 
 def roll_up(texts: Iterable[str], language: Language) -> str:
-    """One summary of several that `extract` made."""
+    """One summary of several, in points."""
     points = [point for text in texts for point in text.splitlines() if point.strip() != _NOTHING.say(language)]
     # The newest of them are the nearest to what is being talked about.
     found = [
-        _Candidate(place, _score(point.partition("]")[2]) + place / len(points), point)
+        _Candidate(place, _score(point.partition("]")[2] or point) + place / len(points), point)
         for place, point in enumerate(points)
     ]
     return _picked(found, language)

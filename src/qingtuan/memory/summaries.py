@@ -24,9 +24,11 @@ from qingtuan.memory import extractive
 from qingtuan.memory.asking import Ask, Customs, Question
 from qingtuan.memory.compressing import (
     KINDS,
+    MAX_CHARS,
     Cut,
     Line,
     SummaryRules,
+    count,
     due,
     lines,
     missing,
@@ -65,21 +67,27 @@ class SummaryStatus:
     """In context, rolled-up ones counted once."""
     covered_messages: int
     """That these stand for."""
+    rules: SummaryRules
 
 
 @dataclass(frozen=True, slots=True)
 class Compressed:
     """What became of an attempt."""
 
-    outcome: Literal["written", "nothing_due", "failed"]
+    outcome: Literal["written", "nothing_due", "under_way", "failed"]
+    """`under_way`: the session is being compressed already."""
     messages: int = 0
     """That the new summary covers."""
     summary: str | None = None
     """Id of the new summary."""
+    by_code: bool = False
+    """Whether it had to be picked by code, since no model would write it."""
 
 
 _PATIENCE = 10
 """Messages after which a summary that failed or came back empty is tried again: not after every turn."""
+_LONGEST_JOINED = 4 * MAX_CHARS
+"""Characters of summaries that stand as one text where no model rolls them up. Beyond that, code does."""
 
 
 _NOTHING_LEFT = Words("- 这一段没有可留的内容。", "- Nothing of this part can be kept.")
@@ -101,12 +109,12 @@ class Summaries:
 
     def covered(self, session: Session) -> int:
         """`seq` up to which the session's events are compressed; 0 for none."""
-        return max((summary.last for summary in self._in_force(session)), default=0)
+        return max((summary.last for summary in self.in_force(session)), default=0)
 
     def in_context(self, session: Session) -> tuple[SummaryText, ...]:
         """The summaries that stand in a request in this session's space, oldest first; together they cover
         everything before the raw window. Where more are in force than may stand there, the oldest stand as one."""
-        found = self._in_force(session)
+        found = self.in_force(session)
         surplus = max(0, len(found) - self._rules.max_in_context)
         groups = [found[: surplus + 1], *([summary] for summary in found[surplus + 1 :])] if found else []
         return tuple(
@@ -129,7 +137,7 @@ class Summaries:
 
     def _behind(self, session: Session) -> int:
         cleared = self._cleared(session)
-        return max((summary.last for summary in self._in_force(session, cleared)), default=cleared)
+        return max((summary.last for summary in self.in_force(session, cleared)), default=cleared)
 
     def _cleared(self, session: Session) -> int:
         """Read afresh: the caller's value may be older than the last `/clear`."""
@@ -182,12 +190,15 @@ class Summaries:
     async def compress(self, session: Session, ask: Ask, *, manual: bool = False) -> Compressed:
         """Compress the oldest part of the raw window, if that is due, and roll up older summaries if there are
         too many. Runs after the reply. A failed or empty summary changes nothing; so does one that something
-        overtook (a `/clear`). `manual` does not wait for the trigger, but leaves `keep_recent` too.
+        overtook (a `/clear`). Only where the raw window has outgrown `rules.longest`, code picks what a model would
+        not write. `manual` does not wait for the trigger, but leaves `keep_recent` too.
 
         Raises:
             StorageFailed: nothing was written.
         """
-        if session.id in self._at_work or not (manual or self.is_due(session)):
+        if session.id in self._at_work:
+            return Compressed("under_way")
+        if not (manual or self.is_due(session)):
             return Compressed("nothing_due")
         self._at_work.add(session.id)
         try:
@@ -212,9 +223,12 @@ class Summaries:
         found = lines(events, session.space, self._customs.language(person))
         read = tuple(line for line in found if line.place <= cut.seq)
         text = await self._written(read, person, ask)
+        by_code = not text and count(events) > self._rules.longest
+        if by_code:
+            text = extractive.extract(read, self._customs.zone(person), self._customs.language(person))
         if not text or self._behind(session) != after:
             return Compressed("failed")
-        return Compressed("written", cut.messages, self._write(session, read, events, cut, text))
+        return Compressed("written", cut.messages, self._write(session, read, events, cut, text), by_code)
 
     async def _written(self, read: Sequence[Line], person: str | None, ask: Ask) -> str:
         language, zone = self._customs.language(person), self._customs.zone(person)
@@ -248,10 +262,10 @@ class Summaries:
 
     async def _roll_up(self, session: Session, ask: Ask) -> None:
         """Make one of the oldest summaries when more are in force than may stand in a request."""
-        before = self._in_force(session)
-        oldest = before[: len(before) - self._rules.max_in_context + 1]
-        if len(oldest) < 2:
+        before = self.in_force(session)
+        if len(before) <= self._rules.max_in_context:
             return
+        oldest = before[: len(before) - self._rules.max_in_context + 1]
         event = self._log.get(oldest[-1].id)
         person = event.place.person if event else None
         language = self._customs.language(person)
@@ -260,7 +274,9 @@ class Summaries:
         else:
             source = source_text((), self._customs.zone(person), language, [summary.shown for summary in oldest])
             text = await self._asked(source, language, ask)
-        if not text or self._in_force(session) != before:
+            if not text and sum(len(summary.text) for summary in oldest) > _LONGEST_JOINED:
+                text = extractive.roll_up((summary.text for summary in oldest), language)
+        if not text or self.in_force(session) != before:
             return
         payload: dict[str, object] = {
             "first": min(summary.first for summary in oldest),
@@ -288,7 +304,7 @@ class Summaries:
 
     def status(self, session: Session) -> SummaryStatus:
         """How far a session is from being compressed, and what has been."""
-        messages, found = self._messages(session), self._in_force(session)
+        messages, found = self._messages(session), self.in_force(session)
         return SummaryStatus(
             on=self._rules.on,
             messages=messages,
@@ -296,6 +312,7 @@ class Summaries:
             missing=missing(messages, self._rules),
             summaries=len(found),
             covered_messages=sum(summary.messages for summary in found),
+            rules=self._rules,
         )
 
     def newest(self, sight: EventSight, limit: int = 5, *, session: str | None = None) -> list[Summary]:
@@ -313,16 +330,15 @@ class Summaries:
         )
         return [from_row(row) for row in rows]
 
-    def delete(self, session: Session, summary: str, person: str, *, cause: str | None = None) -> list[str]:
-        """Delete a summary and those that come after it: what they cover is read raw again, in one piece. The ids
-        of what was deleted; empty if the session has no such summary in force."""
-        found = self._in_force(session)
+    def delete(self, session: Session, summary: str, person: str, *, cause: str | None = None) -> list[Summary]:
+        """Delete a summary and those that come after it: what they cover is read raw again, in one piece. What was
+        deleted; empty if the session has no such summary in force."""
+        found = self.in_force(session)
         names = [one.id for one in found]
-        if summary not in names:
-            return []
-        gone = names[names.index(summary) :]
-        place = Place(session.id, session.space, None, person)
-        self._log.append(Kind.SUMMARY_DELETED, place, {"summaries": gone}, cause=cause)
+        gone = found[names.index(summary) :] if summary in names else []
+        if gone:
+            place = Place(session.id, session.space, None, person)
+            self._log.append(Kind.SUMMARY_DELETED, place, {"summaries": [one.id for one in gone]}, cause=cause)
         return gone
 
     def erase(self, person: str) -> int:
@@ -362,7 +378,7 @@ class Summaries:
         replies = (event for event in events if event.payload.get("kind") == "reply" and event.place.turn in begun)
         return sum(begun.values()) + sum(1 for _ in replies)
 
-    def _in_force(self, session: Session, cleared: int | None = None) -> list[Summary]:
+    def in_force(self, session: Session, cleared: int | None = None) -> list[Summary]:
         """The summaries that count for a session, oldest first. `cleared` is what `_cleared` gives, if it was read a
         moment ago."""
         cleared = self._cleared(session) if cleared is None else cleared

@@ -7,6 +7,12 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from qingtuan.errors import Stopped
+from qingtuan.language import Words
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +38,8 @@ class SessionQueues:
         self._stopped: set[str] = set()
         self._held: dict[asyncio.Task[None], tuple[str, Job]] = {}
         """Jobs whose time has not come, in the order in which they arrived."""
+        self._awaited: set[asyncio.Future[Any]] = set()
+        """Results of work that somebody waits for."""
         self._closed = False
 
     def put(self, session: str, job: Job, *, first: bool = False) -> None:
@@ -59,6 +67,39 @@ class SessionQueues:
     async def _release(self, session: str, job: Job, until: Callable[[], Awaitable[None]]) -> None:
         await until()
         self.put(session, job)
+
+    async def in_order(self, session: str, work: Callable[[], Awaitable[_T]], person: str = "") -> _T:
+        """Do some work when what is queued in a session before it is done, beside no turn of it. What came of it.
+
+        Raises:
+            Stopped: somebody stopped it.
+            CancelledError: the process ends.
+        """
+        result: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
+
+        async def run() -> None:
+            try:
+                found = await work()
+            except asyncio.CancelledError:
+                if self.stopped(session):
+                    _fail(result, Stopped(_STOPPED))
+                else:
+                    result.cancel()
+                raise
+            except Exception as error:  # noqa: BLE001 (raised where it is waited for)
+                _fail(result, error)
+            else:
+                if not result.done():
+                    result.set_result(found)
+
+        self.put(session, Job(run, person))
+        if self._closed:
+            result.cancel()
+        self._awaited.add(result)
+        try:
+            return await result
+        finally:
+            self._awaited.discard(result)
 
     async def _work(self, session: str) -> None:
         queue = self._waiting[session]
@@ -132,6 +173,8 @@ class SessionQueues:
         self._closed = True
         for queue in self._waiting.values():
             queue.clear()
+        for result in self._awaited:
+            result.cancel()
         tasks = self._tasks(None)
         for task in tasks:
             task.cancel()
@@ -139,8 +182,16 @@ class SessionQueues:
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
+def _fail(result: asyncio.Future[_T], error: Exception) -> None:
+    if not result.done():
+        result.set_exception(error)
+
+
 def take_back_cancel() -> None:
     """Go on after a `CancelledError` that was a stop: what still runs in this task counts as not cancelled."""
     task = asyncio.current_task()
     while task is not None and task.cancelling():
         task.uncancel()
+
+
+_STOPPED = Words("停下了，没有做完。", "Stopped before the end.")

@@ -40,7 +40,7 @@ BEGUN_BEFORE = Words(
     "There was a restart in the middle of this command, and it may not be done. Have a look, and send it again if not.",
 )
 """What is said about a command that an earlier process began."""
-_OWNERS = Words("这个只有主人能用。", "Only the owner can use this.")
+_OWNERS = Words("只有主人可以执行这个命令。", "Only the owner may use this command.")
 _NOT_FOR_GUESTS = Words("在群里，这个要主人或成员来用。", "In a group this is for the owner and for members.")
 IN_PRIVATE = Words("这里是群，私聊我再说。", "This is a group; tell me in private.")
 """The answer to a command whose real one is not for a group."""
