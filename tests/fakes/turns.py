@@ -298,7 +298,7 @@ class World:
         self.kit = self._kit()
         self.work = Work(self.kit, self.queues, self._after_turn)
         self.commands = self._commands()
-        gate = Gate(self.log, self.clock, ZONE, lambda: plan.rules)
+        gate = Gate(self.log, self.clock, ZONE, lambda: plan.rules, self.people.ids)
         self.desk = Desk(self.work, self.commands, gate)
         self._message_ids = count(1)
 

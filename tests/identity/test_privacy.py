@@ -110,7 +110,7 @@ def test_sights_are_made_by_the_filter_alone() -> None:
     with pytest.raises(Bug):
         Sight(owner(), PRIVATE, object())
     with pytest.raises(Bug):
-        EventSight(li(), True, frozenset(), None, frozenset(), None)
+        EventSight(li(), True, frozenset(), False, frozenset(), None)
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ class App:
         queues = SessionQueues()
         afterwards = Afterwards(kit, chores_of(kit, parts, settings))
         commands = commands_of(home, kit, parts, servers, queues, afterwards)
-        gate = Gate(log, clock, settings.zone, lambda: access_of(settings, record.choices))
+        gate = Gate(log, clock, settings.zone, lambda: access_of(settings, record.choices), people.ids)
 
         def ended(turn: Turn, _: Outcome) -> None:
             afterwards.turn_ended(turn.session)

@@ -113,11 +113,11 @@ def _customs(settings: Settings, people: People) -> Customs:
     """Language and zone of a person, else of the instance."""
 
     def language(person: str | None) -> Language:
-        known = people.person(person) if person else None
+        known = people.person(people.whose(person)) if person else None
         return (known.language if known else None) or settings.speaks
 
     def zone(person: str | None) -> tzinfo:
-        known = people.person(person) if person else None
+        known = people.person(people.whose(person)) if person else None
         return ZoneInfo(known.timezone) if known and known.timezone else settings.zone
 
     return Customs(language, zone)

@@ -131,7 +131,7 @@ def _pending(kit: Kit, inbound: Inbound) -> tuple[Pending, ...]:
     for asked in kit.book.open():
         if may_answer(asked.facts, reader):
             found.append(Pending(asked.code, asked.summary_for(reader), asked.expires))
-        elif (asked.asker, asked.space) == (reader.person, reader.space):
+        elif reader.is_(asked.asker) and asked.space == reader.space:
             found.append(Pending(None, asked.summary, asked.expires))
     return tuple(found)
 

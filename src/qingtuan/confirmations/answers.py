@@ -111,9 +111,9 @@ def _without_code(said: Said, spoken: _Spoken, answerable: Answerable) -> Answer
     only = _only(answerable)
     if spoken.bare:
         # 好 and 不 are said to many things: they count only where nothing else can be meant.
-        from_asker = all(asked.asker == said.reader.person for asked in answerable.open)
+        from_asker = all(said.reader.is_(asked.asker) for asked in answerable.open)
         newest = answerable.newest
-        if newest is not None and newest.asker != said.reader.person and _after_delivery(said, newest):
+        if newest is not None and not said.reader.is_(newest.asker) and _after_delivery(said, newest):
             # Not enough for somebody else's wish, and yet no talk: a model would say 好的, and nothing would be done.
             return Answer("needs_code", newest)
         if not from_asker or (spoken.yes and (only is None or not _surely_after(said, only))):
@@ -142,7 +142,7 @@ def _only(answerable: Answerable) -> Confirmation | None:
 
 def _answer(said: Said, spoken: _Spoken, asked: Confirmation, *, sure: bool) -> Answer:
     """An answer to `asked`, found without doubt if `sure` (by quote), else because nothing else is open."""
-    from_asker = asked.asker == said.reader.person
+    from_asker = said.reader.is_(asked.asker)
     if not spoken.yes:
         return Answer("no" if from_asker or sure else "needs_code", asked)
     # A quote says which one is meant, as a code does; only what must be read first needs its code typed.

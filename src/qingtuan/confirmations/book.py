@@ -137,7 +137,7 @@ class Book:
         replaced: list[Confirmation] = []
         staying: list[Confirmation] = []
         for asked in self.open():
-            if asked.asker != stopped.reader.person:
+            if not stopped.reader.is_(asked.asker):
                 continue
             same = asked.tool == stopped.wanted.tool.name and asked.place.session == stopped.session
             # Calls side by side in one turn are several wishes, unless they are the very same one.
@@ -241,7 +241,7 @@ class Book:
         not in this book (of servers and agents)."""
         opened = self.open()
         answerable = [asked for asked in opened if may_answer(asked.facts, reader)]
-        elsewhere = sum(asked.asker == reader.person for asked in opened if asked not in answerable)
+        elsewhere = sum(reader.is_(asked.asker) for asked in opened if asked not in answerable)
         expired = self._latest_expired(reader)
         spoke_since = expired is not None and self._spoke_since(expired, but=message)
         newest = self._said_last(reader.space, but=message)
@@ -265,7 +265,9 @@ class Book:
         return row["id"] if row else None
 
     def _latest_expired(self, reader: Reader) -> Confirmation | None:
-        latest = self._load("c.asker = ? AND c.space = ?", [reader.person, str(reader.space)], newest=1)
+        mine = sorted(reader.ids)
+        askers = ",".join("?" * len(mine))
+        latest = self._load(f"c.asker IN ({askers}) AND c.space = ?", [*mine, str(reader.space)], newest=1)
         if not latest or latest[0].state not in ("open", "expired") or not may_answer(latest[0].facts, reader):
             return None
         age = self._clock.now() - latest[0].expires

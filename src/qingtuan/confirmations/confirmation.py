@@ -81,7 +81,7 @@ class Confirmation:
 
     def summary_for(self, reader: Reader) -> str:
         """The summary, with who wants it for somebody else, or for the owner of the program that does."""
-        if not self.asked_by or (reader.person, reader.space) == (self.asker, self.space):
+        if not self.asked_by or (reader.is_(self.asker) and reader.space == self.space):
             return self.summary
         separator = "：" if self.asked_by.endswith("）") else ": "
         return f"{self.asked_by}{separator}{self.summary}"

@@ -128,7 +128,7 @@ hold memory of the person whose turn it was: in a group they are that person's a
 
 def history_visible(kind: Kind, person: str | None, reader: Reader) -> bool:
     """Whether an event of the reader's own space may enter a request of theirs. `person` is whose event it is."""
-    return not reader.space.is_group or kind in _OPEN_IN_GROUPS or (person is not None and person == reader.person)
+    return not reader.space.is_group or kind in _OPEN_IN_GROUPS or reader.is_(person)
 
 
 def enters_summary(kind: Kind, space: Space) -> bool:
@@ -165,8 +165,8 @@ class EventSight:
     _everything: bool
     _spaces: frozenset[str]
     """Spaces that are read whole: the one where the reader is, and their own private chats."""
-    _person: str | None
-    """Whose stretches of group sessions are read besides; None for nobody's."""
+    _reaches_out: bool
+    """Whether the reader's own stretches of group sessions are read besides."""
     _left: frozenset[str]
     _seal: object = field(repr=False, compare=False)
 
@@ -186,7 +186,7 @@ class EventSight:
         space = event.place.space
         if space is None:
             return False
-        mine = event.place.person is not None and event.place.person == self.reader.person
+        mine = self.reader.is_(event.place.person)
         if str(space) in self._spaces:
             return not space.is_group or mine or event.kind in _OPEN_IN_GROUPS
         if event.place.session is None or not (mine or event.kind in _SAID_TO_ALL):
@@ -198,7 +198,7 @@ class EventSight:
         return self._everything or str(space) in self._spaces or self._reaches(space, stretch, own)
 
     def _reaches(self, space: Space, stretch: Stretch, own: Stretch | None) -> bool:
-        if self._person is None or not space.is_group or space.id in self._left:
+        if not self._reaches_out or not space.is_group or space.id in self._left:
             return False
         return own is not None and own.holds(stretch)
 
@@ -206,22 +206,23 @@ class EventSight:
         """The same as `sees`, as an SQL condition on `events` under `alias`, with its parameters."""
         if self._everything:
             return "1", []
-        me = self.reader.person
+        me = sorted(self.reader.ids)
+        mine = f"{alias}.person IN ({_marks(me)})"
         spaces, open_kinds = sorted(self._spaces), sorted(_OPEN_IN_GROUPS)
         clause = (
-            f"({alias}.space IN ({_marks(spaces)}) AND ({alias}.space GLOB 'private:*' OR {alias}.person = ?"
+            f"({alias}.space IN ({_marks(spaces)}) AND ({alias}.space GLOB 'private:*' OR {mine}"
             f" OR {alias}.kind IN ({_marks(open_kinds)})))"
         )
-        values: list[Any] = [*spaces, me, *open_kinds]
-        if self._person is None:
+        values: list[Any] = [*spaces, *me, *open_kinds]
+        if not self._reaches_out:
             return clause, values
         said, left = sorted(_SAID_TO_ALL), sorted(f"group:{group}" for group in self._left)
         within = (
             f"({alias}.space GLOB 'group:*' AND {alias}.space NOT IN ({_marks(left)})"
-            f" AND ({alias}.person = ? OR {alias}.kind IN ({_marks(said)}))"
+            f" AND ({mine} OR {alias}.kind IN ({_marks(said)}))"
             f" AND {self._in_stretch(f'{alias}.session', f'{alias}.seq', f'{alias}.seq')})"
         )
-        return f"({clause} OR {within})", [*values, *left, me, *said, *self._stretch_values()]
+        return f"({clause} OR {within})", [*values, *left, *me, *said, *self._stretch_values()]
 
     def where_stretch(self, space: str, session: str, first: str, last: str) -> tuple[str, list[Any]]:
         """The same as `sees_stretch`, as an SQL condition on a row whose space, session and first and last
@@ -230,7 +231,7 @@ class EventSight:
             return "1", []
         spaces = sorted(self._spaces)
         clause = f"{space} IN ({_marks(spaces)})"
-        if self._person is None:
+        if not self._reaches_out:
             return clause, list(spaces)
         left = sorted(f"group:{group}" for group in self._left)
         within = (
@@ -241,22 +242,23 @@ class EventSight:
     def own_stretches(self) -> tuple[str, list[Any]]:
         """SQL and parameters for the stretches (`session`, `first`, `last`) from the first to the last own
         message in each session that the reader spoke in."""
-        return f"{_OWN_MESSAGES} GROUP BY session", self._stretch_values()
+        return f"{self._own_messages} GROUP BY session", self._stretch_values()
 
     def _in_stretch(self, session: str, first: str, last: str) -> str:
         return (
-            f"EXISTS (SELECT 1 FROM ({_OWN_MESSAGES} GROUP BY session) AS own"  # noqa: S608 (placeholders)
+            f"EXISTS (SELECT 1 FROM ({self._own_messages} GROUP BY session) AS own"  # noqa: S608 (placeholders)
             f" WHERE own.session = {session} AND own.first <= {first} AND {first} <= {last} AND {last} <= own.last)"
         )
 
     def _stretch_values(self) -> list[Any]:
-        return [self.reader.person, str(Kind.MESSAGE_RECEIVED)]
+        return [*sorted(self.reader.ids), str(Kind.MESSAGE_RECEIVED)]
 
-
-_OWN_MESSAGES = (
-    "SELECT session, MIN(seq) AS first, MAX(seq) AS last FROM events"
-    " WHERE person = ? AND kind = ? AND session IS NOT NULL"
-)
+    @property
+    def _own_messages(self) -> str:
+        return (
+            "SELECT session, MIN(seq) AS first, MAX(seq) AS last FROM events"  # noqa: S608 (placeholders)
+            f" WHERE person IN ({_marks(self.reader.ids)}) AND kind = ? AND session IS NOT NULL"
+        )
 
 
 def event_sight(
@@ -280,7 +282,7 @@ def event_sight(
         reader,
         _everything=at_home and reader.role is Role.OWNER,
         _spaces=private if at_home else place,
-        _person=reader.person if at_home else None,
+        _reaches_out=at_home,
         _left=frozenset(left),
         _seal=_SEAL,
     )

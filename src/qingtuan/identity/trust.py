@@ -302,7 +302,7 @@ def may_answer(question: QuestionFacts, answerer: Reader) -> bool:
     owner = answerer.role is Role.OWNER and answerer.person == OWNER
     if here != question.space and not (owner and not here.is_group):
         return False
-    asker = answerer.person == question.asker
+    asker = answerer.is_(question.asker)
     if question.risk.acts:
         return owner or (asker and answerer.role in question.roles)
     return asker

@@ -119,7 +119,7 @@ class Recall:
                 return found.scope != Scope.of_person(reader.person)
             case "group" if isinstance(found, Known) and found.type != "rule":
                 said = self._log.get(found.belief.data.source or "")
-                return said is None or said.place.person != reader.person
+                return said is None or not reader.is_(said.place.person)
             case "group":
                 return isinstance(found, Note)
         return False

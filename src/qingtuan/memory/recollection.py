@@ -101,10 +101,13 @@ class Recollection:
 
     def _asking(self, reader: Reader, hours: int, limit: int) -> tuple[_Asking, str | None]:
         """The question as it stands, and the session in which it is asked."""
+        ids = sorted(reader.ids)
         waiting = self._log.database.rows(
-            "SELECT e.seq, e.session FROM inbox AS i INDEXED BY inbox_open CROSS JOIN events AS e"
-            " WHERE i.state <> 'done' AND i.space = ? AND e.id = i.event AND e.person = ? ORDER BY e.seq",
-            (str(reader.space), reader.person),
+            "SELECT e.seq, e.session FROM inbox AS i"  # noqa: S608 (placeholders)
+            " INDEXED BY inbox_open CROSS JOIN events AS e"
+            " WHERE i.state <> 'done' AND i.space = ? AND e.id = i.event"
+            f" AND e.person IN ({','.join('?' * len(ids))}) ORDER BY e.seq",
+            (str(reader.space), *ids),
         )
         person = self._people.person(reader.person)
         private = self._people.private_spaces(person) if person else ()

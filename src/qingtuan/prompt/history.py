@@ -139,7 +139,7 @@ class _Builder:
         if self._reader.space.is_group:
             label = _SPOKE.say(self._language).format(account=payload.get("account", ""))
             self._said(ChatMessage("system", label), received, Origin.SYSTEM, turn)
-        own = received.place.person == self._reader.person
+        own = self._reader.is_(received.place.person)
         # What somebody else said in a group is material for this speaker's turn (identity.md, What is trusted).
         origin = received.origin if own else Origin.FORWARD
         if (words := payload.get("text", "")) or not payload.get("attachments"):
@@ -201,7 +201,7 @@ class _Builder:
     def _reply_sent(self, event: Event) -> None:
         # What the model itself said stands in model.answered already; here come the sentences that code
         # wrote in its place, and, in a group, the replies to others, which everybody there has read.
-        others = self._reader.space.is_group and event.place.person != self._reader.person
+        others = self._reader.space.is_group and not self._reader.is_(event.place.person)
         if others or event.payload.get("by") == "code":
             self._add(ChatMessage("assistant", event.payload["text"]), event, event.origin)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta, tzinfo
 
@@ -22,10 +22,19 @@ _COUNTED = (Kind.TURN_STARTED, Kind.MESSAGE_IGNORED, Kind.COMMAND_RUN)
 class Gate:
     """Decides on each message with the counters as they are at that moment."""
 
-    def __init__(self, log: Log, clock: Clock, zone: tzinfo, rules: Callable[[], AccessRules]) -> None:
+    def __init__(
+        self,
+        log: Log,
+        clock: Clock,
+        zone: tzinfo,
+        rules: Callable[[], AccessRules],
+        ids: Callable[[str], Iterable[str]],
+    ) -> None:
+        """`ids`: every id under which the log may know a person."""
         self._log = log
         self._clock = clock
         self._rules = rules
+        self._ids = ids
         self._today = Today(log, clock, zone)
         self._planned: dict[tuple[str, str], float] = {}
         """By person and kind of space: when the last turn that was held back is to begin, on the clock's steady time.
@@ -42,19 +51,19 @@ class Gate:
         # Nothing is counted for the owner, who has no limits, nor for what is not meant for us.
         if arrival.person is None or arrival.role is Role.OWNER or not arrival.addressed:
             return Counters()
-        person = arrival.person.id
-        self._today.catch_up()
-        lately = self._lately(person, rules)
+        ids, today = sorted(self._ids(arrival.person.id)), self._today
+        today.catch_up()
+        lately = self._lately(ids, rules)
         on_trial = arrival.role is Role.GUEST and not arrival.space.is_group
         return Counters(
             last_turn=self._last_turn(arrival, lately),
             last_refusal=lately.refusal,
             commands_lately=lately.commands,
-            queued=self._queued(person),
-            turns_today=self._today.turns[person],
-            tokens_today=self._today.tokens[person],
-            tokens_of_all_today=self._today.tokens_of_all,
-            trial_used=self._received(person, at_most=rules.trial) if on_trial else 0,
+            queued=self._queued(ids),
+            turns_today=sum(today.turns[person] for person in ids),
+            tokens_today=sum(today.tokens[person] for person in ids),
+            tokens_of_all_today=today.tokens.total() - sum(today.tokens[person] for person in self._ids(OWNER)),
+            trial_used=self._received(ids, at_most=rules.trial) if on_trial else 0,
         )
 
     def _last_turn(self, arrival: Arrival, lately: _Lately) -> float | None:
@@ -68,15 +77,15 @@ class Gate:
             del self._planned[_pace_of(arrival)]
         return since if began is None else min(began, since)
 
-    def _lately(self, person: str, rules: AccessRules) -> _Lately:
+    def _lately(self, ids: Sequence[str], rules: AccessRules) -> _Lately:
         """What a person did so lately that it may still matter. Read by their own events (the plus keeps SQLite from
         the index by kind, which would lead through everybody's)."""
         cooldowns = (max(limit.private_cooldown, limit.group_cooldown) for limit in rules.limits.values())
         longest = timedelta(seconds=max((REFUSAL_INTERVAL, *cooldowns)))
         rows = self._log.database.rows(
-            "SELECT kind, time, space, json_extract(payload, '$.told') AS told FROM events"
-            " WHERE person = ? AND seq >= ? AND +kind IN (?, ?, ?) ORDER BY seq",
-            (person, _first_since(self._log, self._clock.now() - longest), *_COUNTED),
+            "SELECT kind, time, space, json_extract(payload, '$.told') AS told FROM events"  # noqa: S608 (placeholders)
+            f" WHERE person IN ({_marks(ids)}) AND seq >= ? AND +kind IN (?, ?, ?) ORDER BY seq",
+            (*ids, _first_since(self._log, self._clock.now() - longest), *_COUNTED),
         )
         turns: dict[str, float] = {}
         refusal: float | None = None
@@ -91,19 +100,20 @@ class Gate:
                 refusal = ago
         return _Lately(turns, refusal, commands)
 
-    def _queued(self, person: str) -> int:
+    def _queued(self, ids: Sequence[str]) -> int:
         row = self._log.database.row(
-            "SELECT count(*) AS count FROM inbox AS i CROSS JOIN events AS e ON e.id = i.event"
+            "SELECT count(*) AS count FROM inbox AS i CROSS JOIN events AS e ON e.id = i.event"  # noqa: S608
             # Said twice, for the index of what is open: SQLite does not see that one follows from the other.
-            " WHERE i.state <> 'done' AND i.state = 'waiting' AND e.person = ?",
-            (person,),
+            f" WHERE i.state <> 'done' AND i.state = 'waiting' AND e.person IN ({_marks(ids)})",
+            ids,
         )
         return row["count"] if row else 0
 
-    def _received(self, person: str, *, at_most: int) -> int:
+    def _received(self, ids: Sequence[str], *, at_most: int) -> int:
         row = self._log.database.row(
-            "SELECT count(*) AS count FROM (SELECT 1 FROM events WHERE person = ? AND +kind = ? LIMIT ?)",
-            (person, Kind.MESSAGE_RECEIVED, at_most),
+            "SELECT count(*) AS count FROM (SELECT 1 FROM events"  # noqa: S608 (placeholders)
+            f" WHERE person IN ({_marks(ids)}) AND +kind = ? LIMIT ?)",
+            (*ids, Kind.MESSAGE_RECEIVED, at_most),
         )
         return row["count"] if row else 0
 
@@ -131,11 +141,6 @@ class Today:
         self._seq = 0
         self.turns: Counter[str] = Counter()
         self.tokens: Counter[str] = Counter()
-
-    @property
-    def tokens_of_all(self) -> int:
-        """Of everybody but the owner."""
-        return self.tokens.total() - self.tokens[OWNER]
 
     def catch_up(self) -> None:
         """Count what has happened since the last time; at midnight, from nothing."""
@@ -174,6 +179,10 @@ def _first_since(log: Log, moment: datetime) -> int:
         (first_event_id(moment),),
     ) or log.database.row("SELECT max(seq) + 1 AS seq FROM events")
     return (row["seq"] if row else None) or 1
+
+
+def _marks(values: Sequence[str]) -> str:
+    return ",".join("?" * len(values))
 
 
 def _pace_of(arrival: Arrival) -> tuple[str, str]:

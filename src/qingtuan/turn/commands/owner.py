@@ -74,7 +74,7 @@ class _Shows:
         session, language = invocation.session, invocation.language
         reader, opened = invocation.reader, self.kit.book.open()
         own = [asked for asked in opened if may_answer(asked.facts, reader)]
-        others = [asked for asked in opened if asked.asker == reader.person and asked not in own]
+        others = [asked for asked in opened if reader.is_(asked.asker) and asked not in own]
         lines = [
             _SESSION.say(language).format(name=session.name or session.id),
             _BUSY.say(language).format(count=self.queues.length(session.id))
@@ -137,14 +137,14 @@ class _Shows:
         today = day_of(kit.record.clock.now(), zone)
         every = uses_since(kit.record.log, today - timedelta(days=_DAYS - 1), zone)
         owner = invocation.reader.role is Role.OWNER
-        uses = [use for use in every if owner or use.person == invocation.reader.person]
+        uses = [use for use in every if owner or invocation.reader.is_(use.person)]
         now = [use for use in uses if use.day == today]
         lines = [
             f"{_TODAY.say(language)}{self._sum(now, language)}",
             f"{_MONTH.say(language)}{self._sum(uses, language)}",
         ]
         if owner:
-            people = spent_by(lambda use: use.person or "", uses, self._price)
+            people = spent_by(lambda use: kit.people.whose(use.person or ""), uses, self._price)
             lines += [
                 f"  {person or _NOBODY.say(language)}：{_said(found, language)}" for person, found in people.items()
             ]
