@@ -14,9 +14,9 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
 from bench.instance import Instance, Model, cpu, instance, mean, paraphrases, quantile, scripted_model
+from bench.noise import Noise
 from bench.table import Row
 from qingtuan.channels.cli.link import Speaker
 from qingtuan.home import Home
@@ -102,28 +102,10 @@ def _rebuilt(open_one: Instance) -> tuple[float, float]:
     return cpu() - read, cpu() - began
 
 
-class _Noise:
-    """Vectors of the size of USE's, at once."""
-
-    name = "noise"
-    weights = UseEmbedder.weights
-    batch = 1000
-
-    def embed(self, texts: Sequence[str], kind: str) -> Any:  # noqa: ARG002 (noise is noise)
-        import numpy as np
-
-        from qingtuan.indexes import vectors
-
-        return vectors.unit(np.random.default_rng(len(texts)).standard_normal((len(texts), 512)).astype(np.float32))
-
-    def release(self) -> None:
-        """Hold nothing."""
-
-
 @contextmanager
 def _searched(open_one: Instance, home: Home) -> Iterator[Recall]:
     """A recall over an index of the same pages that has vectors."""
-    app, noise = open_one.app, _Noise()
+    app, noise = open_one.app, Noise()
     indexes = Indexes(home.index / "noise", noise, app.clock)
     library = Library(app.remembering.store, _filled(indexes.open("beliefs"), app.remembering.library))
     yield Recall(library, app.kit.record.log, app.clock, Budget(), lambda _: Listener(app.settings.zone, "zh"))

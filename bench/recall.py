@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from bench.noise import Noise
 from qingtuan.clock import SystemClock
 from qingtuan.indexes.base import Embedder, Entry, Query
 from qingtuan.indexes.embedding import E5Embedder, PairEmbedder, UseEmbedder
@@ -58,24 +59,6 @@ class _Once:
 
     def release(self) -> None:
         self._embedder.release()
-
-
-class _Noise:
-    """Vectors of the size of USE's, at once: for the time of a search, which is the same for any vectors."""
-
-    name = "noise"
-    weights = UseEmbedder.weights
-    batch = 1000
-
-    def embed(self, texts: Sequence[str], kind: str) -> Any:  # noqa: ARG002 - noise is noise
-        import numpy as np
-
-        from qingtuan.indexes import vectors
-
-        return vectors.unit(np.random.default_rng(len(texts)).standard_normal((len(texts), 512)).astype(np.float32))
-
-    def release(self) -> None:
-        """Hold nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +198,7 @@ def run(models: Sequence[str], *, full: bool = False) -> dict[str, Any]:
         tasks.append(locomo(slice(0, 3), tuned=False, neighbours=NEIGHBOURS))
         if full:
             tasks.append(locomo(slice(3, 10), tuned=True))
-        result["times"] = {"words": query_time(), "and vectors": query_time(embedder=_Noise())}
+        result["times"] = {"words": query_time(), "and vectors": query_time(embedder=Noise())}
     else:
         result["skipped"].append(f"no data at {DATA}: MADial, LoCoMo and times")
     use, e5 = _Once(UseEmbedder()), _Once(E5Embedder())
