@@ -18,6 +18,24 @@ import pytest
 from qingtuan.cli import main
 from tests.fakes.model_server import model_process
 
+_CONCLUDED = json.dumps(
+    {
+        "candidates": [
+            {
+                "message": 1,
+                "evidence": "最近总去吃川菜",
+                "type": "preference",
+                "subject": "我",
+                "predicate": "口味",
+                "value": "总去吃川菜",
+                "explicit": False,
+                "confidence": 0.9,
+            }
+        ]
+    },
+    ensure_ascii=False,
+)
+"""What the model finds in talk when it is asked beside the conversation."""
 RULES: Sequence[Mapping[str, Any]] = (
     {"user": "等等", "text": "想好了。", "delay": 2},
     {"user": "慢", "text": "想好了。", "delay": 60},
@@ -26,6 +44,7 @@ RULES: Sequence[Mapping[str, Any]] = (
     {"user": "总结", "text": "材料说了三件事。"},
     {"user": "你好", "text": "你好，**阿青**。"},
     {"result": "", "text": "办好了。"},
+    {"user": "#1 [", "tools": False, "text": _CONCLUDED},
 )
 _PLUGIN = """
 from qingtuan.identity.scopes import Role

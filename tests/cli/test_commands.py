@@ -50,6 +50,23 @@ def test_memory_by_hand_and_back(qingtuan: CommandLine) -> None:
     assert qingtuan("memory", "list", "--person", "nobody").code == 1
 
 
+def test_what_waits_for_a_word_is_decided_from_the_command_line(qingtuan: CommandLine) -> None:
+    assert qingtuan("review", "list").out == "没有等你点头的事。\n"
+    assert qingtuan("review", "list", "--json").json == []
+    qingtuan("ask", "最近总去吃川菜，真香")
+    assert "1. 口味：总去吃川菜" in qingtuan("review", "list").out
+    (item,) = qingtuan("review", "list", "--json").json
+    assert (item["number"], item["state"], item["what"], item["scope"]) == (1, "open", "entry", "user:owner")
+    assert qingtuan("review", "accept", "one").code == 2
+    accepted = qingtuan("review", "accept", "1", "--json")
+    assert (accepted.code, [one["state"] for one in accepted.json]) == (0, ["accepted"])
+    qingtuan("undo")
+    assert qingtuan("review", "edit", "1", "喜欢", "川菜").out.startswith("1. 记住了：#")
+    assert "喜欢 川菜" in qingtuan("memory", "list").out
+    assert qingtuan("review", "reject", "7").out == "没有 7 这一条。\n"
+    assert qingtuan("review", "list", "--person", "nobody").code == 1
+
+
 def test_the_wiki_shows_its_past_and_goes_back(qingtuan: CommandLine) -> None:
     page = "users/owner/profile.md"
     assert qingtuan("wiki", "show").code == 1

@@ -10,6 +10,7 @@ from qingtuan.clock import Clock, SystemClock
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
 from qingtuan.ids import Ids
+from qingtuan.memory import candidates
 from qingtuan.memory.wiki.history import History
 from qingtuan.memory.wiki.ledger import project
 from qingtuan.memory.wiki.store import Change, WikiStore, Written
@@ -30,7 +31,7 @@ class WikiWorld:
         self.folder = root / "wiki"
         self.clock = clock or SystemClock()
         self.database = Database(root / "state.sqlite")
-        self.log = Log(self.database, self.clock, Ids(self.clock), [project])
+        self.log = Log(self.database, self.clock, Ids(self.clock), [project, candidates.project])
         self.repository = Repository(self.folder, self.clock)
         self.store = WikiStore(self.folder, self.log, self.repository, self.clock, cache=root / "wiki.json")
         self.undo = Undo(self.store)

@@ -16,6 +16,8 @@ from qingtuan.events.kinds import Kind
 from qingtuan.identity.scopes import Scope, Visibility
 from qingtuan.language import Words
 from qingtuan.memory.acts import Remembered
+from qingtuan.memory.beliefs import Candidate
+from qingtuan.memory.candidates import candidate_of
 from qingtuan.memory.memory import Policies
 from qingtuan.memory.wiki import store as store_module
 from qingtuan.messages import Space
@@ -68,11 +70,11 @@ async def test_a_proposal_holds_all_that_a_later_yes_needs(tmp_path: Path) -> No
     await world.say("优先三楼靠窗", by, **SEAT, value="三楼靠窗", until=date(2026, 12, 31))
     (event,) = world.events(Kind.BELIEF_PROPOSED)
     assert event.cause == by.cause
-    assert dict(event.payload) | {"reason": ""} == {
-        "scope": "user:owner", "text": "优先三楼靠窗", "kind": "preference", "topic": "图书馆", "subject": "我",
-        "predicate": "座位偏好", "value": "三楼靠窗", "since": None, "until": "2026-12-31", "how": "explicit",
-        "via": None, "visibility": "private", "said_at": by.said_at.isoformat(), "reason": "",
-    }  # fmt: skip
+    assert event.payload["scope"] == "user:owner"
+    assert candidate_of(event.payload, event.cause) == Candidate(
+        "优先三楼靠窗", by.said_at, "preference", "图书馆", "我", "座位偏好", "三楼靠窗",
+        until=date(2026, 12, 31), source=by.cause, how="explicit",
+    )  # fmt: skip
     world.close()
 
 

@@ -25,6 +25,7 @@ from qingtuan.memory.library import Library
 from qingtuan.memory.memory import Memory, Policies
 from qingtuan.memory.notes import Notes
 from qingtuan.memory.recall import Listener, Recall
+from qingtuan.memory.reviewing import Handler, Reviewing
 from qingtuan.memory.undoing import Undoing
 from qingtuan.messages import Origin, Space
 from tests.fakes.wiki_world import WikiWorld
@@ -63,6 +64,8 @@ class World:
         self.notes = Notes(self.library, self.log, ids, self.clock)
         self.recall = Recall(self.library, self.log, self.clock, self.budget, lambda _: Listener(ZONE, "zh"))
         self.undoing = Undoing(self.memory.writer)
+        self.handlers: dict[str, Handler] = {}
+        self.reviewing = Reviewing(self.memory, self.log, PEOPLE, self.clock, self.handlers)
 
     async def start(self) -> World:
         await self.memory.recover()

@@ -43,6 +43,11 @@ BENEATH: dict[str, str] = {
     # Writing
     "writing.Writer.numbered": "entries before and after a write, for the events that tell of it",
     "memory.Memory.edited": "paths that were changed by hand",
+    # What waits for somebody's word
+    "candidates.Candidates.people": "ids of those about whose word something waits; nothing of what it is",
+    "candidates.Candidates.untouched": "what nobody cared about, to be dropped without a word",
+    "candidates.Candidates.like": "what became of earlier proposals, and when; nothing of what they say",
+    "overtaken.again": "how a write is done again, for who may write there",
     # Past talk: within the labels that `Recollection` asked the filter for
     "episodes.Episodes.search": "takes the labels of a sight in its query",
     "episodes.Episodes.entries": "what the index holds, for rebuilding it",

@@ -11,6 +11,7 @@ from qingtuan.turn.commands.memory import memory_commands
 from qingtuan.turn.commands.own import OwnCommands
 from qingtuan.turn.commands.owner import owner_commands
 from qingtuan.turn.commands.registry import Commands
+from qingtuan.turn.commands.review import review_commands
 from qingtuan.turn.commands.servers import server_commands
 from qingtuan.turn.commands.standing import standing_commands
 from qingtuan.turn.commands.summaries import summary_commands
@@ -25,6 +26,7 @@ def commands_of(
     commands: list[Commands] = []
     every = [
         *memory_commands(parts.memory, parts.recall, parts.undoing, kit.people, parts.customs.zone),
+        *review_commands(parts.reviewing, kit.people, parts.customs.zone),
         *conversation_commands(kit.record.sessions, queues, afterwards.left, lambda: commands[0]),
         *owner_commands(kit, queues),
         *summary_commands(kit, parts.summaries, queues),

@@ -33,7 +33,7 @@ from qingtuan.ids import Ids
 from qingtuan.language import Language, Words
 from qingtuan.mcp_client import pins
 from qingtuan.mcp_client.servers import Servers
-from qingtuan.memory import summaries
+from qingtuan.memory import candidates, summaries
 from qingtuan.memory.recall_tool import RecollectionTools
 from qingtuan.memory.tools import MemoryTools
 from qingtuan.memory.wiki import ledger
@@ -65,6 +65,7 @@ PROJECTIONS = (
     standing.project,
     summaries.project,
     pins.project,
+    candidates.project,
 )
 """Every table that is made from events, in the order in which they learn of one."""
 

@@ -24,6 +24,7 @@ from qingtuan.memory.memory import Memory, Policies
 from qingtuan.memory.notes import Notes
 from qingtuan.memory.recall import Injected, Listener, Recall
 from qingtuan.memory.recollection import Recollection
+from qingtuan.memory.reviewing import Reviewing
 from qingtuan.memory.summaries import Summaries
 from qingtuan.memory.undoing import Undoing
 from qingtuan.memory.wiki.store import WikiStore
@@ -47,6 +48,7 @@ class Remembering:
     undoing: Undoing
     summaries: Summaries
     learning: Learning
+    reviewing: Reviewing
     recollection: Recollection
     customs: Customs
 
@@ -104,6 +106,7 @@ def remembering(home: Home, settings: Settings, people: People, record: Record) 
         undoing=Undoing(memory.writer),
         summaries=Summaries(log, rules, customs),
         learning=Learning(extraction, memory),
+        reviewing=Reviewing(memory, log, people, clock),
         recollection=Recollection(log, people, indexes.open("episodes"), clock),
         customs=customs,
     )

@@ -19,6 +19,7 @@ COMMANDS: dict[str, Words] = {
     "init": Words("设置模型和语言", "set a model and the language"),
     "doctor": Words("检查一遍，说怎么修", "look everything over and say how to mend it"),
     "memory": Words("看和改记住的事", "see and change what is remembered"),
+    "review": Words("等你点头才记的事：看、留、改、不要", "what waits for a word: list, accept, edit, reject"),
     "wiki": Words("记忆的页面：看、历史、差异、回退", "pages of the memory: show, history, diff, rollback"),
     "undo": Words("撤销上一次改动", "take back the last change"),
     "index": Words("重建或核对索引", "rebuild or verify the index"),

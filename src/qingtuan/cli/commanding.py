@@ -13,11 +13,15 @@ from qingtuan.cli.shell import Shell
 from qingtuan.errors import Disconnected
 
 
-async def command(shell: Shell, speaker: Speaker, text: str) -> int:
-    """Say a command and print its answer; the exit status. What went wrong goes to standard error."""
+async def command(shell: Shell, speaker: Speaker, text: str, *, quiet: bool = False) -> int:
+    """Say a command and print its answer; the exit status. What went wrong goes to standard error, and with `quiet`
+    nothing else is printed."""
     async with entered(shell, f"qingtuan {text.split()[0].lstrip('/')}") as door:
         done = await _done(door.link, Saying(speaker, text, uuid.uuid4().hex))
-    (shell.out if done.status == "answered" else shell.note)(done.reply or done.error or "")
+    if done.status != "answered":
+        shell.note(done.reply or done.error or "")
+    elif not quiet:
+        shell.out(done.reply or "")
     return EXITS[done.status]
 
 

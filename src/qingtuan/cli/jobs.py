@@ -32,6 +32,7 @@ def jobs_of(app: App) -> Mapping[str, Job]:
         "index.verify": partial(_verify, app),
         "memory.preview": partial(_preview, app),
         "questions": partial(_questions, app),
+        "review.items": partial(_review_items, app),
         "wiki.rollback": partial(_rollback, app),
     }
 
@@ -103,6 +104,28 @@ async def _questions(app: App, arguments: Mapping[str, Any]) -> _Reports:
         if may_answer(one.facts, reader) and (one.owner_at.space if one.owner_at else one.space) == reader.space
     ]
     yield Result([{"event": one.event, "text": one.text} for one in asked])
+
+
+async def _review_items(app: App, arguments: Mapping[str, Any]) -> _Reports:
+    """What waits for somebody's word; with `numbers`, what became of these items."""
+    reader = app.kit.people.reader(arguments["account"], Space.parse(arguments["space"]))
+    reviewing, numbers = app.remembering.reviewing, arguments.get("numbers")
+    items = reviewing.waiting(reader) if numbers is None else reviewing.numbered(reader, numbers)
+    language = app.kit.speaks_to(reader)
+    yield Result(
+        [
+            {
+                "number": item.number,
+                "state": item.state,
+                "what": item.what,
+                "scope": str(item.scope),
+                "text": item.text,
+                "reason": item.reason.say(language),
+                "since": item.since.isoformat(),
+            }
+            for item in items
+        ]
+    )
 
 
 async def _rollback(app: App, arguments: Mapping[str, Any]) -> _Reports:

@@ -10,10 +10,9 @@ from qingtuan.cli.commanding import command
 from qingtuan.cli.door import entered
 from qingtuan.cli.parser import Parser
 from qingtuan.cli.shell import Shell, is_terminal
-from qingtuan.cli.speaking import space_of
-from qingtuan.errors import NotThere, UsageWrong
-from qingtuan.identity.accounts import LOCAL, OWNER
-from qingtuan.identity.people import People
+from qingtuan.cli.speaking import PERSON, speaker_of_person
+from qingtuan.errors import UsageWrong
+from qingtuan.identity.accounts import OWNER
 from qingtuan.language import Words
 
 _WHAT = Words("做什么", "what to do")
@@ -31,9 +30,7 @@ _TEXT = Words("内容", "the text")
 _OFF = Words("取消置顶", "unpin it")
 _YES = Words("不再问", "do not ask")
 _MESSAGE = Words("假设说了这句话", "as if this were said")
-_PERSON = Words("谁的（默认主人）", "whose (default: the owner's)")
 _SPACE = Words("在哪里：private 或 group:群号（默认 private）", "where: private or group:ID (default: private)")
-_NOBODY = Words("没有 {0} 这个人。", "There is no person {0}.")
 _SURE = Words("把自己的记忆都移到历史？[y/N] ", "Move all one's own entries to history? [y/N] ")
 _SAY_YES = Words("清空要加 --yes。", "Clearing takes --yes.")
 _NOTHING = Words("什么都不带。", "Nothing goes along.")
@@ -65,12 +62,12 @@ def arguments(parser: Parser) -> None:
     made["clear"].add_argument("--yes", action="store_true", help=_YES.say(language))
     made["preview"].add_argument("--message", default="", metavar="M", help=_MESSAGE.say(language))
     for action in made.values():
-        action.add_argument("--person", default=OWNER, metavar="P", help=_PERSON.say(language))
+        action.add_argument("--person", default=OWNER, metavar="P", help=PERSON.say(language))
         action.add_argument("--space", default="private", metavar="S", help=_SPACE.say(language))
 
 
 async def run(args: argparse.Namespace, shell: Shell) -> int:
-    speaker = _speaker(args, shell)
+    speaker = speaker_of_person(args.person, args.space, shell)
     if args.action == "preview":
         return await _preview(args.message, speaker, shell)
     if args.action == "clear" and not args.yes:
@@ -100,19 +97,6 @@ def _line(args: argparse.Namespace) -> str:
             return f"/memory why {args.number}"
         case _:
             return "/memory list"
-
-
-def _speaker(args: argparse.Namespace, shell: Shell) -> Speaker:
-    """The person by their first account. Raises `NotThere`."""
-    settings = shell.settings
-    people = People.load(
-        shell.home.people_file, owner_accounts=settings.owner.accounts, members=settings.access.members
-    )
-    person = people.person(args.person)
-    if person is None:
-        raise NotThere(Words(_NOBODY.zh.format(args.person), _NOBODY.en.format(args.person)))
-    account = person.accounts[0] if person.accounts else LOCAL
-    return Speaker(account, space_of(args.space, account))
 
 
 async def _preview(message: str, speaker: Speaker, shell: Shell) -> int:

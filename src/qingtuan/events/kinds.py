@@ -150,6 +150,18 @@ class Kind(StrEnum):
             "一条候选的记忆通过了、改过了、否决了或撤掉了。", "A candidate was accepted, changed, rejected or dropped."
         ),
     )
+    BELIEF_WITHHELD = (
+        "belief.withheld",
+        Words(
+            "一条候选的记忆碰上「从不记住」的规则，没有记。", "A candidate fell under a rule never to be remembered."
+        ),
+    )
+    REVIEW_ASKED = (
+        "review.asked",
+        Words(
+            "每周一次，问一个人要不要记住等着的几条。", "A person was asked, once a week, about what waits for review."
+        ),
+    )
     WRITE_UNDONE = "write.undone", Words("一次写入撤销了。", "A write was taken back.")
     PAGE_EDITED = "page.edited", Words("有人手改了页面。", "Somebody changed pages by hand.")
     NOTE_WRITTEN = "note.written", Words("一篇笔记写成了一页。", "A note was written as a page.")

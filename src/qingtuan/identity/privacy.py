@@ -317,6 +317,25 @@ def may_write(reader: Reader, scope: Scope, *, writes_group: bool = False) -> bo
     return False
 
 
+def may_review(reader: Reader, scope: Scope, *, speaker: str | None, writes_group: bool = False) -> bool:
+    """Whether what waits to be written to `scope` is put before `reader`, who then decides about it: in private, the
+    person for their own, the owner for a group and for all, and whoever may write a group for what they said there.
+
+    `speaker` is who said it. `writes_group` says that the owner allowed this member to write that group's memory.
+    """
+    if reader.space.is_group or reader.role is Role.GUEST:
+        return False
+    match scope.kind:
+        case "user":
+            return bool(scope.id) and scope.id == reader.person
+        case "group":
+            said_it = writes_group and speaker is not None and speaker == reader.person
+            return reader.role is Role.OWNER or said_it
+        case "shared":
+            return reader.role is Role.OWNER
+    return False
+
+
 How = Literal["extracted", "tool", "explicit", "manual", "preference"]
 """How an entry came about: found by the extractor; written by a tool on the model's account; said in explicit
 words ("记住…"); by `/memory add`; by `/添加偏好记忆`."""

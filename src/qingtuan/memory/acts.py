@@ -84,7 +84,9 @@ class Wish:
     how: How = "explicit"
 
 
-Outcome = Literal["new", "same", "replaced", "past", "review"]
+Outcome = Literal["new", "same", "replaced", "past", "review", "declined"]
+"""Written; known already; written in the place of another; only history, since something later is known; waits for a
+person's word; not put before them again, since they said no to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,8 @@ class Remembered:
     """The entry that it displaced."""
     reason: Words | None = None
     """Why it waits for review."""
+    write: str | None = None
+    """The `page.intended` by which it was written now."""
 
 
 _THE_GROUP = frozenset(

@@ -71,6 +71,8 @@ class Found:
     """On whose behalf: the speaker, and the message as cause."""
     write: bool
     """Whether it is to be written; else it waits for review."""
+    evidence: str = ""
+    """The piece of the message that it rests on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +307,8 @@ class Extraction:
             via=by.via or None,
             visibility=visibility_for_write(Writing(how, space, claim.predicate, kept.value, by.words)),
         )
-        return Found(candidate, scope, by, write=kept.explicit and self._rules.policy(space) == "auto")
+        write = kept.explicit and self._rules.policy(space) == "auto"
+        return Found(candidate, scope, by, write=write, evidence=claim.evidence)
 
     def _settled(self, session: Session, messages: Sequence[_Message]) -> Mapping[str, list[str]]:
         """By message: what events show as written or proposed for it, by a tool in its turn or by us before a

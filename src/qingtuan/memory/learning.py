@@ -10,7 +10,8 @@ from qingtuan.memory.asking import Ask
 from qingtuan.memory.extraction import Extraction
 from qingtuan.memory.memory import Memory
 
-_INFERRED = Words("这是从聊天里看出来的，等本人确认。", "This was concluded from talk and waits for the person's word.")
+_INFERRED = Words("没有明说，是从聊天里看出来的。", "It was not said outright, but concluded from talk.")
+_FIRST = Words("这里记之前先给你看。", "Here you are shown things before they are written.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,9 @@ class Learning:
                     written += kept.outcome != "review"
                     proposed += kept.outcome == "review"
                 else:
-                    self.memory.propose(found.candidate, found.scope, found.by, _INFERRED)
-                    proposed += 1
+                    reason = _FIRST if found.candidate.how == "explicit" else _INFERRED
+                    done = self.memory.propose(found.candidate, found.scope, found.by, reason, evidence=found.evidence)
+                    proposed += done.outcome == "review"
             for turn in {found.by.place.turn for found in extracted.found if found.by.place.turn}:
                 await self.memory.commit(turn)
             self.extraction.record(session, extracted, written=written, proposed=proposed)

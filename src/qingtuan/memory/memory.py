@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, cast, get_args
 
 from qingtuan.clock import Clock
@@ -14,11 +14,16 @@ from qingtuan.identity.people import People
 from qingtuan.identity.scopes import Scope
 from qingtuan.ids import Ids
 from qingtuan.language import Words
-from qingtuan.memory.acts import MAY_NOT_WRITE, By, Remembered, Wish
-from qingtuan.memory.beliefs import Candidate, Decision, Review, Same, Write, decide
-from qingtuan.memory.changes import apply
+from qingtuan.memory.acts import MAY_NOT_WRITE, By, Outcome, Remembered, Wish
+from qingtuan.memory.beliefs import Candidate, Decision, Review, Same, Standing, Write, decide
+from qingtuan.memory.candidates import Candidates, proposal
+from qingtuan.memory.changes import Recorded, apply
 from qingtuan.memory.editing import Editing
+from qingtuan.memory.holdings import Holdings
 from qingtuan.memory.library import Library
+from qingtuan.memory.overtaken import overtaken
+from qingtuan.memory.wiki.page import Page
+from qingtuan.memory.wiki.store import Written
 from qingtuan.memory.wishes import candidate_of
 from qingtuan.memory.writing import Plan, Writer
 from qingtuan.messages import Space
@@ -50,6 +55,8 @@ class Memory:
         self.editing = Editing(self.writer)
         """What people do to entries by name."""
         self._policies = policies
+        self.candidates = Candidates(log)
+        """What waits for somebody's word."""
         self._store = library.store
         self._log = log
 
@@ -76,23 +83,57 @@ class Memory:
 
     async def keep(self, candidate: Candidate, scope: Scope, by: By) -> Remembered:
         """Write a candidate into a scope as `decide` says."""
-        decided: list[Decision] = []
+        return (await self.keep_all([(candidate, scope)], by))[0]
+
+    async def keep_all(
+        self, wanted: Sequence[tuple[Candidate, Scope]], by: By, *, anew: bool = True
+    ) -> list[Remembered]:
+        """Write candidates, each into its scope, as one write. What became of each.
+
+        Without `anew` nothing is written of what something later speaks against, and nothing is put up for review:
+        somebody has just decided about it.
+        """
+        decided: list[Decision | None] = []
 
         def plan() -> Plan | None:
-            standing = self.writer.standing(scope, by, candidate.text)
-            decision = decide(candidate, standing)
-            if isinstance(decision, Write) and not all(self.writer.may_change(by, path) for path in decision.paths):
-                decision = Review(_OWNERS_RULE)
-            decided[:] = [decision]
-            if not isinstance(decision, Write):
-                return None
-            text = candidate.text or f"{candidate.predicate}：{candidate.value}"
-            return Plan(apply(standing.holdings.pages, decision.changes, standing.today), f"记住：{text}")
+            decided.clear()
+            pages: dict[str, Page] = {}
+            changed: dict[Scope, Holdings] = {}
+            for candidate, scope in wanted:
+                standing = self.writer.standing(scope, by, candidate.text)
+                standing = replace(standing, holdings=changed.get(scope, standing.holdings))
+                decision = self._decided(candidate, standing, by)
+                if not anew and isinstance(decision, Write) and _is_late(candidate, decision, standing):
+                    decided.append(None)
+                    continue
+                decided.append(decision)
+                if isinstance(decision, Write):
+                    touched = apply(standing.holdings.pages, decision.changes, standing.today)
+                    pages |= touched
+                    if len(wanted) > 1:
+                        changed.setdefault(scope, Holdings(standing.holdings.pages)).put(touched)
+            return Plan(pages, f"记住：{'；'.join(map(_line, (one for one, _ in wanted)))}") if pages else None
 
-        await self.writer.write(by, plan)
-        decision = decided[0]
-        if isinstance(decision, Review):
-            return self.propose(candidate, scope, by, decision.reason)
+        written = await self.writer.write(by, plan)
+        remembered: list[Remembered] = []
+        for (candidate, scope), decision in zip(wanted, decided, strict=True):
+            if decision is None:
+                remembered.append(Remembered("past"))
+            elif isinstance(decision, Review):
+                reason = decision.reason
+                remembered.append(self.propose(candidate, scope, by, reason) if anew else _waits(reason))
+            else:
+                remembered.append(self._told(scope, decision, by, written))
+        return remembered
+
+    def _decided(self, candidate: Candidate, standing: Standing, by: By) -> Decision:
+        decision = decide(candidate, standing)
+        if isinstance(decision, Write) and not all(self.writer.may_change(by, path) for path in decision.paths):
+            return Review(_OWNERS_RULE)
+        return decision
+
+    def _told(self, scope: Scope, decision: Same | Write, by: By, written: Written | None = None) -> Remembered:
+        """What became of a candidate, now that what was decided stands."""
         known = self.library.known(scope, decision.number) if decision.number is not None else None
         if isinstance(decision, Same):
             if known is not None:
@@ -100,28 +141,29 @@ class Memory:
             return Remembered("same", known)
         old = self.library.known(scope, decision.ended[0]) if decision.ended else None
         past = known is not None and not known.belief.current
-        return Remembered("past" if past else ("replaced" if old else "new"), known, old)
+        outcome: Outcome = "past" if past else ("replaced" if old else "new")
+        return Remembered(outcome, known, old, write=written.event if written else None)
 
-    def propose(self, candidate: Candidate, scope: Scope, by: By, reason: Words) -> Remembered:
-        """Put a candidate up for review."""
-        payload = {
-            "scope": str(scope),
-            "text": candidate.text,
-            "kind": candidate.kind,
-            "topic": candidate.topic,
-            "subject": candidate.subject,
-            "predicate": candidate.predicate,
-            "value": candidate.value,
-            "since": str(candidate.since) if candidate.since else None,
-            "until": str(candidate.until) if candidate.until else None,
-            "how": candidate.how,
-            "via": candidate.via,
-            "visibility": str(candidate.visibility),
-            "said_at": candidate.said_at.isoformat(),
-            "reason": reason.en,
-        }
+    def propose(self, candidate: Candidate, scope: Scope, by: By, reason: Words, *, evidence: str = "") -> Remembered:
+        """Put a candidate up for review, unless it is known, overtaken or waits already, or was said no to before.
+
+        `evidence` is the piece of what was said that it rests on.
+        """
+        standing = self.writer.standing(scope, by, candidate.text)
+        decision = decide(candidate, standing)
+        if isinstance(decision, Same):
+            return self._told(scope, decision, by)
+        if isinstance(decision, Write) and _is_late(candidate, decision, standing):
+            return Remembered("past")
+        for state, at in self.candidates.like(candidate, scope, standing.aliases):
+            if state == "open":
+                return _waits(reason)
+            # What somebody says in so many words after they said no to it, they mean.
+            if candidate.how == "inferred" or candidate.said_at <= at:
+                return Remembered("declined")
+        payload = proposal(candidate, scope, reason, evidence)
         self._log.append(EventKind.BELIEF_PROPOSED, by.place, payload, origin=by.origin, cause=by.cause)
-        return Remembered("review", reason=reason)
+        return _waits(reason)
 
     # Keeping in step
 
@@ -148,10 +190,12 @@ class Memory:
         """At start: finish interrupted writes, and put up for review those that a hand edit came before."""
         for event in dict.fromkeys(write.event for write in await self._store.recover()):
             intended = self._log.get(event)
-            if intended is not None:
-                payload = {"text": self._store.message_of(event), "reason": "overtaken", "write": event}
+            if intended is None:
+                continue
+            if intended.place.person is not None:  # else it was housekeeping, and is done again when it is needed
+                payload = overtaken(intended)
                 self._log.append(EventKind.BELIEF_PROPOSED, intended.place, payload, cause=event)
-                self._store.give_up(event, intended.place, reason="put up for review")
+            self._store.give_up(event, intended.place, reason="put up for review")
         self.library.catch_up()
 
 
@@ -161,3 +205,17 @@ _ASK_FOR_WORDS = Words(
 )
 _OWNERS_RULE = Words("群里的规矩只有主人能定。", "Only the owner makes the rules of a group.")
 _REVIEW_FIRST = Words("这里记之前先给人看。", "Entries are reviewed here before they are written.")
+
+
+def _is_late(candidate: Candidate, decision: Write, standing: Standing) -> bool:
+    """Whether a candidate would only be history, since something later is known; not since it is over by itself."""
+    over = candidate.until is not None and candidate.until < standing.today
+    return not over and any(isinstance(change, Recorded) for change in decision.changes)
+
+
+def _waits(reason: Words) -> Remembered:
+    return Remembered("review", reason=reason)
+
+
+def _line(candidate: Candidate) -> str:
+    return candidate.text or f"{candidate.predicate}：{candidate.value}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
@@ -121,7 +122,7 @@ class Writer:
 
     # Writing
 
-    async def write(self, by: By, plan: Callable[[], Plan | None]) -> None:
+    async def write(self, by: By, plan: Callable[[], Plan | None]) -> Written | None:
         """Carry out what `plan` says of the pages as they are; None for nothing.
 
         Raises:
@@ -131,23 +132,25 @@ class Writer:
         async with self._lock:
             for _ in range(_TRIES):
                 wanted = plan()
-                if wanted is None or await self._written(wanted, by):
-                    return
+                if wanted is None:
+                    return None
+                with suppress(PageChanged):
+                    return await self._written(wanted, by)
         raise StorageFailed(_KEEPS_CHANGING)
 
-    async def _written(self, wanted: Plan, by: By) -> bool:
-        """Write what was planned; False if somebody changed a page meanwhile."""
+    async def _written(self, wanted: Plan, by: By) -> Written | None:
+        """Write what was planned. Raises `PageChanged` if somebody changed a page meanwhile."""
         paths = tuple(wanted.pages)
         before = dict(self.numbered(paths))
         changes = [Change(path, self.library.content(path), page.to_bytes()) for path, page in wanted.pages.items()]
         try:
-            await self.library.store.write(changes, by.place, cause=by.cause, message=wanted.message)
+            written = await self.library.store.write(changes, by.place, cause=by.cause, message=wanted.message)
         except PageChanged:
             self.library.follow(paths)
-            return False
+            raise
         self.library.wrote(wanted.pages)
         self.tell(before, dict(self.numbered(paths)), by)
-        return True
+        return written
 
     async def replace(
         self,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
-from datetime import date, datetime, tzinfo
+from datetime import date, tzinfo
 from typing import Literal
 
 from qingtuan.errors import NotAllowed, UsageWrong
-from qingtuan.events.log import Place
 from qingtuan.identity.people import People
 from qingtuan.identity.privacy import Prints, answer_in_private, event_sight, may_write, sight
 from qingtuan.identity.redaction import secrets_in
@@ -20,7 +19,7 @@ from qingtuan.memory.known import Known
 from qingtuan.memory.memory import Memory
 from qingtuan.memory.recall import Listener, Recall
 from qingtuan.memory.undoing import Undoing
-from qingtuan.messages import Origin
+from qingtuan.turn.commands.behalf import by_of
 from qingtuan.turn.commands.registry import Command, CommandReply, Form, Invocation
 from qingtuan.turn.commands.running import IN_PRIVATE
 
@@ -44,7 +43,7 @@ def memory_commands(
         return CommandReply(await subs.by_word[word](invocation, rest))
 
     async def undo(invocation: Invocation) -> CommandReply:
-        undone = await undoing.last(subs.by(invocation))
+        undone = await undoing.last(by_of(invocation, zone))
         if invocation.reader.space.is_group:
             return CommandReply(_UNDONE_HERE.say(invocation.language))  # what it was may be private
         return CommandReply(_UNDONE.say(invocation.language).format(what=undone))
@@ -126,18 +125,7 @@ class _Subcommands:
         }
 
     def by(self, invocation: Invocation) -> By:
-        reader, message = invocation.reader, invocation.message
-        said = datetime.fromisoformat(message.payload["said_at"]).astimezone(self._zone(reader.person))
-        return By(
-            reader=reader,
-            place=Place(invocation.session.id, invocation.session.space, None, reader.person),
-            cause=message.id,
-            words=invocation.argument,
-            said_at=said,
-            language=invocation.language,
-            origin=Origin.OWNER if reader.role is Role.OWNER else Origin.PERSON,
-            via=invocation.channel,
-        )
+        return by_of(invocation, self._zone)
 
     async def listed(self, invocation: Invocation, _: str) -> str:
         scope, by = _listed_scope(invocation.reader), self.by(invocation)
