@@ -37,7 +37,7 @@ from qingtuan.models.chat import Answer, Call, ChatEvent, ChatMessage, Recorder,
 from qingtuan.models.profiles import GENERIC, Profile
 from qingtuan.models.retry import Persistent
 from qingtuan.models.service import Lineup, Models
-from qingtuan.personas import cards
+from qingtuan.personas.choosing import Personas
 from qingtuan.prompt import templates
 from qingtuan.storage.sqlite import Database
 from qingtuan.tools.registry import Registry
@@ -320,7 +320,7 @@ class World:
             people=self.people,
             texts=Texts(
                 templates=lambda: templates.load(plan.folder / "prompts", "zh"),
-                card=lambda session: cards.find(plan.folder / "personas", "default", "zh"),
+                personas=Personas(plan.folder / "personas", lambda _: "default", self.record.choices, "zh"),
                 owner_public="",
                 language="zh",
                 zone=ZONE,

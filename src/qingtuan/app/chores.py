@@ -5,10 +5,18 @@ from __future__ import annotations
 from qingtuan.app.memory import Remembering
 from qingtuan.events.log import Place
 from qingtuan.events.sessions import Session
+from qingtuan.language import Words
 from qingtuan.settings import Settings
 from qingtuan.turn.afterwards import Chores
 from qingtuan.turn.asking import Aside
 from qingtuan.turn.kit import Kit
+from qingtuan.turn.troubles import tell_owner
+
+_NO_SUMMARIES = Words(
+    "模型一直写不出旧对话的摘要，先用摘出来的原句代替，免得请求越来越长。qingtuan doctor 看模型怎么了。",
+    "The model keeps failing to sum up older talk. Sentences picked from it stand in, so that requests do not grow "
+    "without end. See qingtuan doctor for the model.",
+)
 
 
 def chores_of(kit: Kit, parts: Remembering, settings: Settings) -> Chores:
@@ -23,7 +31,9 @@ def chores_of(kit: Kit, parts: Remembering, settings: Settings) -> Chores:
 
     async def at_once(session: Session) -> None:
         if parts.summaries.is_due(session):
-            await parts.summaries.compress(session, aside(session))
+            done = await parts.summaries.compress(session, aside(session))
+            if done.outcome == "written":
+                tell_owner(kit, "summaries", _NO_SUMMARIES if done.by_code else None)
         if learns:
             await parts.learning.learn(session, aside(session), quiet=False)
 

@@ -10,6 +10,7 @@ from qingtuan.turn.commands.conversation import conversation_commands
 from qingtuan.turn.commands.memory import memory_commands
 from qingtuan.turn.commands.own import OwnCommands
 from qingtuan.turn.commands.owner import owner_commands
+from qingtuan.turn.commands.personas import persona_commands
 from qingtuan.turn.commands.registry import Commands
 from qingtuan.turn.commands.review import review_commands
 from qingtuan.turn.commands.servers import server_commands
@@ -30,6 +31,7 @@ def commands_of(
         *conversation_commands(kit.record.sessions, queues, afterwards.left, lambda: commands[0]),
         *owner_commands(kit, queues),
         *summary_commands(kit, parts.summaries, queues),
+        *persona_commands(kit.texts.personas),
         *standing_commands(kit),
         *server_commands(servers, kit.zone_of),
     ]

@@ -20,6 +20,7 @@ COMMANDS: dict[str, Words] = {
     "doctor": Words("检查一遍，说怎么修", "look everything over and say how to mend it"),
     "memory": Words("看和改记住的事", "see and change what is remembered"),
     "review": Words("等你点头才记的事：看、留、改、不要", "what waits for a word: list, accept, edit, reject"),
+    "persona": Words("角色卡：看、换", "persona cards: list, use"),
     "wiki": Words("记忆的页面：看、历史、差异、回退", "pages of the memory: show, history, diff, rollback"),
     "undo": Words("撤销上一次改动", "take back the last change"),
     "index": Words("重建或核对索引", "rebuild or verify the index"),

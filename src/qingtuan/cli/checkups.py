@@ -31,6 +31,7 @@ from qingtuan.memory.wiki.listing import Listing, Problem
 from qingtuan.memory.wiki.page import Page, parse
 from qingtuan.memory.wiki.walls import scope_of
 from qingtuan.models.embedded.weights import engine_installed
+from qingtuan.personas import cards
 from qingtuan.storage.git_command import GitCommand
 from qingtuan.turn.commands.own import OwnCommands
 
@@ -176,6 +177,18 @@ async def _pages(shell: Shell) -> Finding:
     return Finding("ok", _said(_COUNT_PAGES, len(pages)))
 
 
+async def _cards(shell: Shell) -> Finding:
+    wanted = shell.settings.persona
+    names = dict.fromkeys([*cards.names(shell.home.personas), wanted.card, *wanted.spaces.values()])
+    found = [cards.find(shell.home.personas, name, shell.language) for name in names]
+    wrong = [card for card in found if isinstance(card, cards.Unusable)]
+    if wrong:
+        lines_zh = "；".join(f"{card.name}：{card.why.zh.rstrip('。')}" for card in wrong)
+        lines_en = "; ".join(f"{card.name}: {card.why.en.rstrip('.')}" for card in wrong)
+        return Finding("wrong", Words(lines_zh, lines_en), _MEND_CARD)
+    return Finding("ok", _said(_COUNT_CARDS, len(found)))
+
+
 async def _index(shell: Shell) -> Finding:
     if not shell.home.index.exists():
         raise NotThere(_NO_WIKI)
@@ -250,6 +263,7 @@ CHECKS = (
     Check("turns", Words("没做完的", "unfinished"), _turns),
     Check("repository", Words("记忆的历史", "history of the memory"), _repository),
     Check("pages", Words("记忆的页面", "pages of the memory"), _pages),
+    Check("cards", Words("角色卡", "persona cards"), _cards),
     Check("index", Words("索引", "index"), _index),
     Check("commands", Words("自己的命令", "your own commands"), _own_commands),
     Check("disk", Words("磁盘", "disk"), _disk),
@@ -289,6 +303,8 @@ _MEND_PAGE = Words(
     "用编辑器改好，或 git -C wiki checkout 那一页", "Mend the page in an editor, or git checkout it in wiki/"
 )
 _COUNT_PAGES = Words("{0} 页都读得懂", "all {0} pages can be read")
+_MEND_CARD = Words("用编辑器改好 personas/ 里的文件", "Mend the file below personas/ in an editor")
+_COUNT_CARDS = Words("{0} 张都能用", "all {0} can be used")
 _DIFFERS = Words("和页面有 {0} 处不同。", "{0} differences from the pages.")
 _REBUILD = Words("qingtuan index rebuild", "qingtuan index rebuild")
 _AGREES = Words("和页面一致", "agrees with the pages")

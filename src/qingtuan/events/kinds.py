@@ -192,6 +192,17 @@ class Kind(StrEnum):
             "Something that was due after a reply came to nothing; it stays due.",
         ),
     )
+    TROUBLE_TOLD = (
+        "trouble.told",
+        Words(
+            "告诉了一个人有什么不对劲；它过去之前不再说。",
+            "Somebody was told that something is not as it should be; they are not told again while it lasts.",
+        ),
+    )
+    TROUBLE_OVER = (
+        "trouble.over",
+        Words("不对劲的过去了；再来就再说。", "That is over; if it comes back, it is told again."),
+    )
 
     SERVER_PINNED = (
         "server.pinned",

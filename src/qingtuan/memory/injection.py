@@ -76,6 +76,8 @@ class Injection:
     """Part 6b with its markers; empty if there is nothing."""
     entries: tuple[Known, ...]
     """What is in, in order."""
+    in_front: int
+    """How many of these stand in the first part."""
     left_out: int
     """Entries that hold today, that the reader may see, and that are not in."""
     pinned_left_out: tuple[Known, ...] = ()
@@ -126,7 +128,7 @@ def inject(sources: Sources, budget: Budget, front: Front | None = None) -> Inje
     left_out = sum(len(current.entries) for current in sources.current) - len(entries)
     pinned, said = _parts(front.lines, recalled, left_out, sources.language)
     missing = tuple(known for known in front.pinned_left_out if key_of(known) not in taking.taken)
-    return Injection(pinned, said, entries, left_out, missing)
+    return Injection(pinned, said, entries, len(front.lines), left_out, missing)
 
 
 class _Taking:

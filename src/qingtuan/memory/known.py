@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import get_args
 
-from qingtuan.identity.scopes import Scope, Visibility
+from qingtuan.identity.scopes import Reader, Scope, Visibility
 from qingtuan.memory.beliefs import event_time
 from qingtuan.memory.harmless import harmless
 from qingtuan.memory.topics import GENERAL
@@ -66,6 +66,12 @@ class Known:
         """When the event happened from which it comes; None if it names none."""
         source = self.belief.data.source
         return event_time(source) if source else None
+
+
+def name_for(known: Known, reader: Reader) -> str:
+    """Its name for somebody; what is neither theirs, nor the group's, nor for all, with whose it is."""
+    foreign = known.scope.kind == "user" and known.scope.id != reader.person
+    return f"{known.scope.id}:{known.name}" if foreign and known.name else known.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from operator import is_
 from qingtuan.clock import Clock, day_of
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
-from qingtuan.identity.privacy import EventSight, Sight, sight
+from qingtuan.identity.privacy import EventSight, Sight, may_write, sight
 from qingtuan.identity.scopes import Reader, Scope
 from qingtuan.language import Language, Words
 from qingtuan.memory.entries import held_on, is_current
 from qingtuan.memory.injection import Budget, Front, Injection, Sources, front_of, inject
-from qingtuan.memory.known import Known, Note
+from qingtuan.memory.known import Known, Note, name_for
 from qingtuan.memory.library import Library
 from qingtuan.memory.periods import periods
 
@@ -46,6 +46,14 @@ class Injected:
     pinned: str
     recalled: str
     of_others: bool
+    in_front: tuple[str, ...] = ()
+    """Names of the entries that stand in the first part; empty for one without a number."""
+    behind: tuple[str, ...] = ()
+    """Of those in the second."""
+    left_out: int = 0
+    """How many more hold today, that the reader may see."""
+    pins_left_out: tuple[str, ...] = ()
+    """Pinned ones among these that the reader may unpin."""
 
 
 class Recall:
@@ -109,7 +117,18 @@ class Recall:
         """The same, in the two parts that a request has."""
         injection = await self.injection(reader, words)
         of_others = any(self.is_of_others(known, reader) for known in injection.entries)
-        return Injected(injection.pinned, injection.recalled, of_others)
+        names = [name_for(known, reader) for known in injection.entries]
+        return Injected(
+            pinned=injection.pinned,
+            recalled=injection.recalled,
+            of_others=of_others,
+            in_front=tuple(names[: injection.in_front]),
+            behind=tuple(names[injection.in_front :]),
+            left_out=injection.left_out,
+            pins_left_out=tuple(
+                known.name for known in injection.pinned_left_out if may_write(reader, known.scope) and known.name
+            ),
+        )
 
     def is_of_others(self, found: Known | Note, reader: Reader) -> bool:
         """Whether somebody else said it: then it is material for this reader's turn. Rules of a group and what is for

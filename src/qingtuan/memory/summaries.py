@@ -109,12 +109,12 @@ class Summaries:
 
     def covered(self, session: Session) -> int:
         """`seq` up to which the session's events are compressed; 0 for none."""
-        return max((summary.last for summary in self.in_force(session)), default=0)
+        return max((summary.last for summary in self._in_force(session)), default=0)
 
     def in_context(self, session: Session) -> tuple[SummaryText, ...]:
         """The summaries that stand in a request in this session's space, oldest first; together they cover
         everything before the raw window. Where more are in force than may stand there, the oldest stand as one."""
-        found = self.in_force(session)
+        found = self._in_force(session)
         surplus = max(0, len(found) - self._rules.max_in_context)
         groups = [found[: surplus + 1], *([summary] for summary in found[surplus + 1 :])] if found else []
         return tuple(
@@ -137,7 +137,7 @@ class Summaries:
 
     def _behind(self, session: Session) -> int:
         cleared = self._cleared(session)
-        return max((summary.last for summary in self.in_force(session, cleared)), default=cleared)
+        return max((summary.last for summary in self._in_force(session, cleared)), default=cleared)
 
     def _cleared(self, session: Session) -> int:
         """Read afresh: the caller's value may be older than the last `/clear`."""
@@ -262,7 +262,7 @@ class Summaries:
 
     async def _roll_up(self, session: Session, ask: Ask) -> None:
         """Make one of the oldest summaries when more are in force than may stand in a request."""
-        before = self.in_force(session)
+        before = self._in_force(session)
         if len(before) <= self._rules.max_in_context:
             return
         oldest = before[: len(before) - self._rules.max_in_context + 1]
@@ -276,7 +276,7 @@ class Summaries:
             text = await self._asked(source, language, ask)
             if not text and sum(len(summary.text) for summary in oldest) > _LONGEST_JOINED:
                 text = extractive.roll_up((summary.text for summary in oldest), language)
-        if not text or self.in_force(session) != before:
+        if not text or self._in_force(session) != before:
             return
         payload: dict[str, object] = {
             "first": min(summary.first for summary in oldest),
@@ -304,7 +304,7 @@ class Summaries:
 
     def status(self, session: Session) -> SummaryStatus:
         """How far a session is from being compressed, and what has been."""
-        messages, found = self._messages(session), self.in_force(session)
+        messages, found = self._messages(session), self._in_force(session)
         return SummaryStatus(
             on=self._rules.on,
             messages=messages,
@@ -330,15 +330,16 @@ class Summaries:
         )
         return [from_row(row) for row in rows]
 
-    def delete(self, session: Session, summary: str, person: str, *, cause: str | None = None) -> list[Summary]:
-        """Delete a summary and those that come after it: what they cover is read raw again, in one piece. What was
-        deleted; empty if the session has no such summary in force."""
-        found = self.in_force(session)
+    def delete(self, session: Session, summary: str, person: str, *, cause: str | None = None) -> list[str]:
+        """Delete a summary and those that come after it: what they cover is read raw again, in one piece. The ids
+        of what was deleted; empty if the session has no such summary in force."""
+        found = self._in_force(session)
         names = [one.id for one in found]
-        gone = found[names.index(summary) :] if summary in names else []
-        if gone:
-            place = Place(session.id, session.space, None, person)
-            self._log.append(Kind.SUMMARY_DELETED, place, {"summaries": [one.id for one in gone]}, cause=cause)
+        if summary not in names:
+            return []
+        gone = names[names.index(summary) :]
+        place = Place(session.id, session.space, None, person)
+        self._log.append(Kind.SUMMARY_DELETED, place, {"summaries": gone}, cause=cause)
         return gone
 
     def erase(self, person: str) -> int:
@@ -378,7 +379,7 @@ class Summaries:
         replies = (event for event in events if event.payload.get("kind") == "reply" and event.place.turn in begun)
         return sum(begun.values()) + sum(1 for _ in replies)
 
-    def in_force(self, session: Session, cleared: int | None = None) -> list[Summary]:
+    def _in_force(self, session: Session, cleared: int | None = None) -> list[Summary]:
         """The summaries that count for a session, oldest first. `cleared` is what `_cleared` gives, if it was read a
         moment ago."""
         cleared = self._cleared(session) if cleared is None else cleared

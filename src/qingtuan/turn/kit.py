@@ -17,6 +17,7 @@ from qingtuan.events.log import Event, Log
 from qingtuan.events.outbox import Outbox
 from qingtuan.events.requests import Requests
 from qingtuan.events.sessions import Session, Sessions
+from qingtuan.events.troubles import Troubles
 from qingtuan.identity.people import People
 from qingtuan.identity.scopes import Reader
 from qingtuan.ids import Ids
@@ -24,7 +25,7 @@ from qingtuan.language import Language
 from qingtuan.memory.recall import Injected
 from qingtuan.memory.summaries import SummaryText
 from qingtuan.models.service import Models
-from qingtuan.personas.cards import Card
+from qingtuan.personas.choosing import Personas
 from qingtuan.tools.registry import Registry
 from qingtuan.tools.run import Runner
 from qingtuan.tools.tool import Tool
@@ -83,13 +84,14 @@ class Record:
     sessions: Sessions
     outbox: Outbox
     choices: Choices
+    troubles: Troubles
     ids: Ids
     clock: Clock
 
     @classmethod
     def over(cls, log: Log, ids: Ids, clock: Clock) -> Record:
         """The record in one log."""
-        return cls(log, Requests(log), Sessions(log, ids), Outbox(log), Choices(log), ids, clock)
+        return cls(log, Requests(log), Sessions(log, ids), Outbox(log), Choices(log), Troubles(log), ids, clock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class Texts:
     """The texts of the owner that stand in a prompt, read afresh for each turn so that an edit counts at once."""
 
     templates: Callable[[], Mapping[str, str]]
-    card: Callable[[Session], Card]
+    personas: Personas
     owner_public: str
     language: Language
     zone: tzinfo

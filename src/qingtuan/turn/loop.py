@@ -69,22 +69,27 @@ class Loop:
             failures.append(str(error))
         self.kit.book.expire()  # what ran out must not stand in the request as if it still waited
         try:
-            injected = await self.kit.memory.inject(self.turn.reader, self.turn.words)
+            injected: Injected | None = await self.kit.memory.inject(self.turn.reader, self.turn.words)
         except QingtuanError as error:
-            injected = Injected("", "", of_others=False)
+            injected = None
             failures.append(str(error))
         with log.transaction():
-            texts = {"pinned": injected.pinned, "recalled": injected.recalled}
-            memory: dict[str, object] = {
-                name: log.keep_parts([text.encode("utf-8", "replace")])[0] for name, text in texts.items() if text
-            }
-            memory |= {"of_others": True} if injected.of_others else {}
-            payload = {**self.turn.started_payload(), "memory": memory}
+            payload = {**self.turn.started_payload(), "memory": self._kept(injected) if injected else {"unread": True}}
             payload |= {"tools": tools} if tools else {}
             started = log.append(Kind.TURN_STARTED, self.turn.place, payload, cause=self.turn.cause)
             for failure in failures:
                 log.append(Kind.TURN_FAILED, self.turn.place, {"detail": failure}, cause=self.turn.cause)
         return started
+
+    def _kept(self, injected: Injected) -> dict[str, object]:
+        """The memory of a turn as its first event has it: the texts by hash, and what else there is to note."""
+        texts = {"pinned": injected.pinned, "recalled": injected.recalled}
+        kept: dict[str, object] = {
+            name: self.kit.record.log.keep_parts([text.encode("utf-8", "replace")])[0]
+            for name, text in texts.items()
+            if text
+        }
+        return kept | _facts_of(injected)
 
     async def _tools_for_small_model(self) -> list[str]:
         """Names of paged tools that fit the speaker's words, for a model that would not search for them itself. They
@@ -197,6 +202,18 @@ class Loop:
     def _put(self, draft: Draft) -> None:
         message = self.kit.record.outbox.put(draft, self.turn.place, cause=self.turn.cause)
         self.kit.stage.show(self.turn.session.id, MessageOut(message))
+
+
+def _facts_of(injected: Injected) -> dict[str, object]:
+    """What is noted of the memory of a turn beside its text, as far as there is anything to note."""
+    facts = {
+        "of_others": injected.of_others,
+        "in_front": " ".join(f"#{name}" for name in injected.in_front),
+        "behind": " ".join(f"#{name}" for name in injected.behind),
+        "left_out": injected.left_out,
+        "pins_left_out": list(injected.pins_left_out),
+    }
+    return {name: value for name, value in facts.items() if value}
 
 
 def attachments_of(events: Iterable[Event], space: Space) -> tuple[tuple[Attachment, ...], int]:

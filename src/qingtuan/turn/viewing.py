@@ -11,6 +11,7 @@ from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.identity.evidence import spoken
 from qingtuan.models.routing import Route
+from qingtuan.personas.cards import Card
 from qingtuan.prompt.history import KINDS, Said, history
 from qingtuan.prompt.view import TurnView
 from qingtuan.tools.run import Situation
@@ -49,7 +50,7 @@ def frame(kit: Kit, turn: Turn, started: Event) -> Frame:
     """Read everything that a turn's requests depend on, once."""
     language = kit.language(turn)
     messages = tuple(message.event for message in turn.messages)
-    card = kit.texts.card(turn.session)
+    card = kit.texts.personas.card(turn.session.space)
     injected = started.payload.get("memory", {})
     own_words, _ = spoken(turn.words)
     view = TurnView(
@@ -63,8 +64,9 @@ def frame(kit: Kit, turn: Turn, started: Event) -> Frame:
         own_words=own_words,
         templates=kit.texts.templates(),
         choices={route: kit.models.choose(route) for route in _ROUTES},
-        persona=card.for_reader(turn.reader),
-        persona_name=card.name,
+        # One that cannot be used is told to the owner; no other one takes its place.
+        persona=card.for_reader(turn.reader) if isinstance(card, Card) else "",
+        persona_name=card.name if isinstance(card, Card) else "",
         owner_public=kit.texts.owner_public,
         pinned=_text(kit, injected.get("pinned")),
         recalled=_text(kit, injected.get("recalled")),

@@ -15,7 +15,7 @@ from qingtuan.events.outbox import Draft
 from qingtuan.language import Words
 from qingtuan.messages import Origin
 from qingtuan.tools.run import refusal
-from qingtuan.turn import calls
+from qingtuan.turn import calls, troubles
 from qingtuan.turn.calls import Calls
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.loop import Loop, done_so_far
@@ -151,6 +151,8 @@ class Work:
                 Calls(self.kit, turn).close(calls.STOPPED if outcome == "stopped" else calls.BROKE)
             if outcome == "stopped" and (done := self._done(turn)):
                 say(_by_code(turn, done), turn.place, turn.cause)
+            for told in troubles.of_turn(self.kit, turn):
+                say(told.draft, told.place, turn.cause)
             log.append(Kind.TURN_FINISHED, turn.place, {"outcome": outcome}, cause=turn.cause)
 
     async def _commit(self, turn: Turn) -> None:

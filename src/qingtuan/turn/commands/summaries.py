@@ -93,7 +93,8 @@ class _Hand:
         if not found:
             raise NotThere(_NONE)
         chosen = _named(found, name)
-        gone = self.summaries.delete(session, chosen.id, invocation.reader.person, cause=invocation.message.id)
+        names = self.summaries.delete(session, chosen.id, invocation.reader.person, cause=invocation.message.id)
+        gone = [one for one in reversed(found) if one.id in names]
         status = self.summaries.status(session)
         said = _deleted(gone).say(language)
         again = _AGAIN.say(language) if status.on and not status.missing else ""
@@ -110,7 +111,10 @@ class _Hand:
         status = self.summaries.status(session)
         match done.outcome:
             case "written":
-                return CommandReply(_written(done, self._written(session, done), status).say(language))
+                # None if it was rolled up with older ones at once.
+                found = self._newest(invocation, session, _ALL_OF_THEM)
+                summary = next((one for one in found if one.id == done.summary), None)
+                return CommandReply(_written(done, summary, status).say(language))
             case "under_way":
                 return CommandReply(_UNDER_WAY.say(language))
             case "failed":
@@ -121,10 +125,6 @@ class _Hand:
         person = self.kit.people.person(invocation.reader.person)
         sight = event_sight(invocation.reader, person.accounts if person else ())
         return self.summaries.newest(sight, limit, session=session.id)
-
-    def _written(self, session: Session, done: Compressed) -> Summary | None:
-        """What was written; None if it was rolled up with older ones at once."""
-        return next((one for one in self.summaries.in_force(session) if one.id == done.summary), None)
 
     def _session(self, invocation: Invocation, group: str) -> Session:
         """The session that is meant: this one, or in private that of the group of this number.
