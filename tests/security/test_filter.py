@@ -45,6 +45,7 @@ BENEATH: dict[str, str] = {
     "memory.Memory.edited": "paths that were changed by hand",
     # What waits for somebody's word
     "candidates.Candidates.people": "ids of those about whose word something waits; nothing of what it is",
+    "reviewing.Reviewing.people": "the same",
     "candidates.Candidates.untouched": "what nobody cared about, to be dropped without a word",
     "candidates.Candidates.like": "what became of earlier proposals, and when; nothing of what they say",
     "overtaken.again": "how a write is done again, for who may write there",

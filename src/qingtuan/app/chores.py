@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from qingtuan.app.memory import Remembering
 from qingtuan.events.log import Place
 from qingtuan.events.sessions import Session
@@ -9,6 +11,7 @@ from qingtuan.language import Words
 from qingtuan.settings import Settings
 from qingtuan.turn.afterwards import Chores
 from qingtuan.turn.asking import Aside
+from qingtuan.turn.digest import DigestRules
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.troubles import tell_owner
 
@@ -42,3 +45,9 @@ def chores_of(kit: Kit, parts: Remembering, settings: Settings) -> Chores:
             await parts.learning.learn(session, aside(session), quiet=True)
 
     return Chores(at_once, when_quiet, settings.memory.quiet_seconds)
+
+
+def digest_rules(settings: Settings) -> DigestRules:
+    """How often people are asked about what waits for their word."""
+    memory = settings.memory
+    return DigestRules(memory.digest, timedelta(days=memory.digest_days), timedelta(days=memory.review_days))

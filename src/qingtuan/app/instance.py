@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from qingtuan.app.access import access_of
-from qingtuan.app.chores import chores_of
+from qingtuan.app.chores import chores_of, digest_rules
 from qingtuan.app.commands import commands_of
 from qingtuan.app.mcp import ServerSupply, servers_of
 from qingtuan.app.memory import Remembering, remembering
@@ -48,10 +48,10 @@ from qingtuan.turn.admission import Gate
 from qingtuan.turn.afterwards import Afterwards
 from qingtuan.turn.commands.registry import Commands
 from qingtuan.turn.desk import Desk
+from qingtuan.turn.digest import Digest
 from qingtuan.turn.kit import Kit, Record
-from qingtuan.turn.progress import Outcome, Stage
+from qingtuan.turn.progress import Stage
 from qingtuan.turn.queue import SessionQueues
-from qingtuan.turn.turn import Turn
 from qingtuan.turn.work import Work
 
 PROJECTIONS = (
@@ -84,6 +84,7 @@ class App:
     remembering: Remembering
     answering: Answering
     desk: Desk
+    digest: Digest
     queues: SessionQueues
     commands: Commands
     tools: Collected
@@ -195,9 +196,8 @@ class App:
         commands = commands_of(home, kit, parts, servers, queues, afterwards)
         gate = Gate(log, clock, settings.zone, lambda: access_of(settings, record.choices), people.ids)
 
-        def ended(turn: Turn, _: Outcome) -> None:
-            afterwards.turn_ended(turn.session)
-
+        work = Work(kit, queues, lambda turn, _: afterwards.turn_ended(turn.session))
+        digest = Digest(work, parts.reviewing, digest_rules(settings))
         return cls(
             home=home,
             settings=settings,
@@ -205,7 +205,8 @@ class App:
             kit=kit,
             remembering=parts,
             answering=answering,
-            desk=Desk(Work(kit, queues, ended), commands, gate),
+            desk=Desk(work, commands, gate, digest.recognise),
+            digest=digest,
             queues=queues,
             commands=commands,
             tools=tools,
@@ -228,6 +229,7 @@ class App:
             self._spawn(self._prepare_tools())
         await self.desk.recover()
         self._spawn(self.desk.lapsing.run())
+        self._spawn(self.digest.run())
 
     async def idle(self, session: Session | None = None) -> None:
         """Wait until turns are done, and what is due after them. With `session`, that one is left for now, so that

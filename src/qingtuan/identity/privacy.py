@@ -327,9 +327,9 @@ def may_review(reader: Reader, scope: Scope, *, speaker: str | None, writes_grou
         return False
     match scope.kind:
         case "user":
-            return bool(scope.id) and scope.id == reader.person
+            return bool(scope.id) and reader.is_(scope.id)
         case "group":
-            said_it = writes_group and speaker is not None and speaker == reader.person
+            said_it = writes_group and reader.is_(speaker)
             return reader.role is Role.OWNER or said_it
         case "shared":
             return reader.role is Role.OWNER

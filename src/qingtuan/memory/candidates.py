@@ -32,6 +32,9 @@ State = Literal["open", "accepted", "rejected", "dropped"]
 Verdict = Literal["accepted", "edited", "known", "rejected", "outdated", "dropped"]
 """Written as it was, or in other words; known already; not wanted; taken back or overtaken since; nobody cared."""
 
+_APART = 10_000
+"""Between the numbers of accounts that became one person: more than anybody has of one."""
+
 ENTRY = "entry"
 OVERTAKEN = "overtaken"
 
@@ -66,9 +69,11 @@ def project(database: Database, event: Event) -> None:
             )
     elif event.kind is Kind.REVIEW_ASKED:
         for item in event.payload["items"]:
+            # What is about one person is put before nobody else, whatever id they had when it was proposed.
             database.execute(
-                "UPDATE candidate_numbers SET asked = ? WHERE person = ? AND event = ?",
-                (event.id, event.place.person, item),
+                "UPDATE candidate_numbers SET asked = ?1 WHERE event = ?2 AND (person = ?3 OR EXISTS ("
+                "SELECT 1 FROM candidates AS c WHERE c.event = ?2 AND c.scope GLOB 'user:*'))",
+                (event.id, item, event.place.person),
             )
 
 
@@ -224,13 +229,12 @@ class Candidates:
     def waiting(self, reader: Reader, writes_groups: Iterable[str] = ()) -> list[Item]:
         """What `reader` may decide about and has not, by its number. `writes_groups` are the groups (`qq:777`) whose
         memory the owner lets them write."""
-        return self._of(reader, frozenset(writes_groups), "AND c.state = 'open'", ())
+        return self._of(reader, frozenset(writes_groups), "AND c.state = 'open'")
 
     def numbered(self, reader: Reader, numbers: Iterable[int], writes_groups: Iterable[str] = ()) -> list[Item]:
         """The items of these numbers, whatever became of them, as far as `reader` may decide about them."""
-        wanted = sorted(set(numbers))
-        marks = ",".join("?" * len(wanted))
-        return self._of(reader, frozenset(writes_groups), f"AND n.number IN ({marks})", wanted)
+        wanted = frozenset(numbers)
+        return [item for item in self._of(reader, frozenset(writes_groups), "") if item.number in wanted]
 
     def people(self) -> frozenset[str]:
         """Ids of those about whose word something may be waited for."""
@@ -264,15 +268,24 @@ class Candidates:
                 found.append((row["state"], at))
         return found
 
-    def _of(self, reader: Reader, writes: frozenset[str], condition: str, values: Iterable[Any]) -> list[Item]:
+    def _of(self, reader: Reader, writes: frozenset[str], condition: str) -> list[Item]:
+        ids = [reader.person, *sorted(reader.formerly)]
         rows = self._log.database.rows(
-            "SELECT c.*, n.number, n.asked FROM candidate_numbers AS n"  # noqa: S608 (placeholders)
-            f" JOIN candidates AS c ON c.event = n.event WHERE n.person = ? {condition} ORDER BY n.number",
-            (reader.person, *values),
+            "SELECT c.*, n.person, n.number, n.asked FROM candidate_numbers AS n"  # noqa: S608 (placeholders)
+            f" JOIN candidates AS c ON c.event = n.event WHERE n.person IN ({','.join('?' * len(ids))}) {condition}",
+            ids,
         )
         found = self._proposals(row["event"] for row in rows)
-        items = (_item(row, found[row["event"]]) for row in rows if row["event"] in found)
-        return [item for item in items if _may(reader, item, writes)]
+        items: dict[str, Item] = {}
+        for row in rows:
+            if (event := found.get(row["event"])) is None:
+                continue
+            # Two accounts that became one person had numbers each: those of the other stay apart.
+            number = row["number"] + ids.index(row["person"]) * _APART
+            item = _item(row, event, number, reader)
+            if event.id not in items or item.number < items[event.id].number:
+                items[event.id] = item
+        return sorted((item for item in items.values() if _may(reader, item, writes)), key=lambda item: item.number)
 
     def _proposals(self, ids: Iterable[str]) -> dict[str, Event]:
         """The events of these ids by id, but for those that were erased."""
@@ -284,12 +297,13 @@ def _may(reader: Reader, item: Item, writes: frozenset[str]) -> bool:
     return may_review(reader, item.scope, speaker=item.speaker, writes_group=item.scope.id in writes)
 
 
-def _item(row: Row, event: Event) -> Item:
+def _item(row: Row, event: Event, number: int, reader: Reader) -> Item:
+    scope = Scope.parse(row["scope"])
     return Item(
         event=event.id,
-        number=row["number"],
+        number=number,
         what=row["what"],
-        scope=Scope.parse(row["scope"]),
+        scope=Scope.of_person(reader.person) if scope.kind == "user" and reader.is_(scope.id) else scope,
         speaker=row["speaker"],
         since=datetime.fromtimestamp(row["since"] / 1000, UTC),
         state=row["state"],

@@ -86,6 +86,10 @@ class Reviewing:
         """Items by the numbers that `reader` knows them by, those that do not wait any more among them."""
         return self._memory.candidates.numbered(reader, numbers, self._writes(reader))
 
+    def people(self) -> frozenset[str]:
+        """Ids of those whose word may be waited for."""
+        return self._memory.candidates.people()
+
     def sentence(self, item: Item, view: EventSight) -> Event | None:
         """The message that an item comes from, where the reader may read it."""
         if item.source is None:

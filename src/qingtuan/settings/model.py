@@ -62,6 +62,14 @@ class Memory(Section):
     quiet_seconds: Annotated[
         Seconds, Words("对话静下来多少秒后也找一次。", "Look, too, after so many seconds of quiet.")
     ] = 60
+    digest: Annotated[
+        bool,
+        Words("隔些天在私聊里问一次要不要记。", "Ask in private, now and then, about what waits to be remembered."),
+    ] = True
+    digest_days: Annotated[Positive, Words("最多几天问一次。", "Days between two such questions, at least.")] = 7
+    review_days: Annotated[
+        Positive, Words("等着的几天没人理就不记了。", "Days after which what waits untouched is dropped.")
+    ] = 30
 
 
 class Persona(Section):

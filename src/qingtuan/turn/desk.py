@@ -32,6 +32,10 @@ Admission = Callable[[Arrival], Admitted | Refused]
 """Whether a message is answered, with the counters as they are at this moment."""
 
 
+StandsFor = Callable[[Inbound | Received, Reader], str | None]
+"""The command that a short reply stands for, if it answers something that code has asked."""
+
+
 @dataclass(frozen=True, slots=True)
 class Taken:
     """What became of an inbound message."""
@@ -49,11 +53,14 @@ Meant = Answer | tuple[Command, str] | Unknown | None
 class Desk:
     """Takes messages in, and takes interrupted work up again."""
 
-    def __init__(self, work: Work, commands: Commands, admission: Admission) -> None:
+    def __init__(
+        self, work: Work, commands: Commands, admission: Admission, stands_for: StandsFor = lambda *_: None
+    ) -> None:
         self._work = work
         self._kit = work.kit
         self._commands = commands
         self._admission = admission
+        self._stands_for = stands_for
         self._answering = Answering(work)
         self._inbox = Inbox(work.kit.record.log)
         self._silence = Silence(work)
@@ -109,9 +116,10 @@ class Desk:
 
     # What it is
 
-    def _meant(self, inbound: Inbound, reader: Reader) -> Meant:
-        answer = self._answering.recognise(inbound, reader)
-        return answer or self._commands.match(inbound.text, reader)
+    def _meant(self, message: Inbound | Received, reader: Reader) -> Meant:
+        if answer := self._answering.recognise(message, reader):
+            return answer
+        return self._commands.match(self._stands_for(message, reader) or message.text, reader)
 
     def _admit(self, inbound: Inbound, person: Person | None, meant: Meant) -> Admitted | Refused:
         role = self._kit.people.role(person) if person else Role.GUEST
@@ -168,7 +176,7 @@ class Desk:
         except (KeyError, NotAllowed) as error:
             self._work.give_up(event, str(error))
             return
-        meant = self._answering.recognise(received, reader) or self._commands.match(received.text, reader)
+        meant = self._meant(received, reader)
         if isinstance(meant, tuple) and record.log.caused_by(event.id):
             # It was begun, and what it had done by then stands: doing it again might do it twice.
             place = Place(session.id, session.space, None, reader.person)

@@ -9,7 +9,7 @@ from qingtuan.errors import ToolFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
 from qingtuan.events.outbox import Draft
-from qingtuan.identity.accounts import LOCAL, OWNER, is_key
+from qingtuan.identity.accounts import LOCAL, OWNER, Person, is_key
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.identity.trust import may_answer
 from qingtuan.language import Words
@@ -21,24 +21,29 @@ _TERMINAL = "cli"
 
 
 def owner_chat(kit: Kit) -> Chat:
-    """Where the owner is asked: the private chat in which they last wrote, the terminal if there is none.
+    """Where the owner is asked: the private chat in which they last wrote, the terminal if there is none."""
+    return chat_of(kit, kit.people.owner) or Chat(_TERMINAL, Space("private", LOCAL))
+
+
+def chat_of(kit: Kit, person: Person) -> Chat | None:
+    """The private chat in which somebody last wrote; None if they never did.
 
     Keys do not count, since nobody reads there; nor does the terminal of somebody who tries out an account there.
     """
-    latest = None
-    for account in kit.people.owner.accounts:
+    latest, ids = None, sorted(kit.people.ids(person.id))
+    for account in person.accounts:
         if is_key(account):
             continue
         # The kind stands as in the index of talk by person and space: else SQLite does not use it.
         row = kit.record.log.database.row(
-            "SELECT seq, json_extract(payload, '$.channel') AS channel FROM events"
-            " WHERE space = ? AND person = ? AND kind = 'message.received'"
+            "SELECT seq, json_extract(payload, '$.channel') AS channel FROM events"  # noqa: S608 (placeholders)
+            f" WHERE space = ? AND person IN ({','.join('?' * len(ids))}) AND kind = 'message.received'"
             " AND (json_extract(payload, '$.channel') <> ? OR space = ?) ORDER BY seq DESC LIMIT 1",
-            (str(Space("private", account)), OWNER, _TERMINAL, str(Space("private", LOCAL))),
+            (str(Space("private", account)), *ids, _TERMINAL, str(Space("private", LOCAL))),
         )
         if row is not None and (latest is None or row["seq"] > latest[0]):
             latest = row["seq"], Chat(row["channel"], Space("private", account))
-    return latest[1] if latest is not None else Chat(_TERMINAL, Space("private", LOCAL))
+    return latest[1] if latest is not None else None
 
 
 def addressed(kit: Kit, stopped: StoppedCall, at: Chat | None = None) -> StoppedCall:
@@ -69,7 +74,12 @@ def question_of(kit: Kit, asked: Confirmation, turn: Turn) -> tuple[Draft, Place
 
 def owners_place(kit: Kit, chat: Chat) -> Place:
     """Where a message to the owner belongs that no turn of theirs set off."""
-    return Place(kit.record.sessions.running(chat.space, OWNER).id, chat.space, None, OWNER)
+    return place_in(kit, chat, OWNER)
+
+
+def place_in(kit: Kit, chat: Chat, person: str) -> Place:
+    """Where a message to somebody belongs that no turn of theirs set off."""
+    return Place(kit.record.sessions.running(chat.space, person).id, chat.space, None, person)
 
 
 def word_to_asker(kit: Kit, asked: Confirmation, turn: Turn) -> Draft | None:
