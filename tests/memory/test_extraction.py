@@ -211,6 +211,29 @@ async def test_under_manual_nothing_is_read_and_nothing_later_either(talk: Talk)
     assert model.questions == []
 
 
+async def test_what_is_under_way_or_waits_when_a_policy_changes_stays_unread(talk: Talk) -> None:
+    talk.policy = "manual"
+    running, waiting = talk.begin(talk.receive("我不吃香菜")), talk.receive("我爱吃辣")
+    talk.extraction.settle(talk.session)
+    talk.policy = "auto"
+    talk.finish(running)
+    talk.finish(talk.begin(waiting))
+    talk.say("我住在月球")
+    model = Scripted("[]")
+    await talk.found(model=model)
+    (question,) = model.questions
+    assert "月球" in question.user
+    assert "香菜" not in question.user
+    assert "辣" not in question.user
+
+
+def test_under_manual_a_moment_of_quiet_settles_what_was_said(talk: Talk) -> None:
+    talk.policy = "manual"
+    talk.say("我不吃香菜")
+    assert not talk.extraction.is_due(talk.session)
+    assert talk.extraction.is_due(talk.session, quiet=True)
+
+
 # Junk
 
 

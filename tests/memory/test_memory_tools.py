@@ -90,7 +90,7 @@ async def test_with_no_kind_it_is_a_private_fact_and_with_kind_and_topic_a_page_
 
 
 async def test_errors_teach(world: World, call: Caller) -> None:
-    world.memory._policies = Policies("manual", "manual")
+    world.memory.policies = Policies("manual", "manual")
     with pytest.raises(ToolFailed) as caught:
         await call("remember", "二楼真好", content="优先二楼")
     assert "记住" in caught.value.words.zh

@@ -14,6 +14,7 @@ from qingtuan.turn.commands.personas import persona_commands
 from qingtuan.turn.commands.registry import Commands
 from qingtuan.turn.commands.review import review_commands
 from qingtuan.turn.commands.servers import server_commands
+from qingtuan.turn.commands.spaces import space_commands
 from qingtuan.turn.commands.standing import standing_commands
 from qingtuan.turn.commands.summaries import summary_commands
 from qingtuan.turn.kit import Kit
@@ -32,6 +33,7 @@ def commands_of(
         *owner_commands(kit, queues),
         *summary_commands(kit, parts.summaries, queues),
         *persona_commands(kit.texts.personas),
+        *space_commands(kit.record, parts.memory.policies, parts.learning.extraction.settle),
         *standing_commands(kit),
         *server_commands(servers, kit.zone_of),
     ]

@@ -78,6 +78,11 @@ class Sessions:
         """Empty the context of a session; its events stay and can be recalled."""
         self._log.append(Kind.SESSION_CLEARED, Place(session.id, session.space, None, person), cause=cause)
 
+    def of(self, space: Space) -> list[Session]:
+        """Every session of a space, in no order."""
+        rows = self._log.database.rows("SELECT * FROM sessions WHERE space = ?", (str(space),))
+        return [_session(row) for row in rows]
+
     def get(self, session: str) -> Session:
         """The session of this id. Raises `KeyError` if there is none."""
         row = self._log.database.row("SELECT * FROM sessions WHERE id = ?", (session,))

@@ -4,6 +4,7 @@ Only what persons said in turns that have ended is read: never the assistant's w
 One question to a model, without tools, goes over a batch of a session. `extraction.done` says how far that came:
 
     extraction.done  {upto: seq of the last turn.started that was looked at, messages, candidates, written, proposed}
+                     {upto, messages, unread_before: seq before which no message is read any more}
 
 Whoever writes the candidates calls `record` afterwards. A crash in between leads to the same stretch again, in
 which everything that events show as written or proposed for these messages is passed over.
@@ -141,7 +142,7 @@ class Extraction:
         waiting = _count(self._turns(session))
         if self._rules.policy(session.space) == "manual":
             # Nothing is read; but what is said under this policy must not be read under a later one either.
-            return waiting >= self._rules.after
+            return waiting >= (1 if quiet else self._rules.after)
         if quiet:
             return waiting > 0
         return waiting - self._failed.get(session.id, 0) >= self._rules.after
@@ -180,9 +181,13 @@ class Extraction:
         self._log.append(EventKind.EXTRACTION_DONE, Place(session.id, session.space), payload)
 
     def settle(self, session: Session) -> None:
-        """Let everything said so far be, unread: before a policy changes from `manual`."""
-        if turns := self._turns(session):
-            self.record(session, Extracted((), turns[-1].started.seq, _count(turns)))
+        """Let everything said so far be, unread, also what is being answered or waits for that: before a policy changes
+        from `manual`."""
+        newest = self._log.database.row("SELECT max(seq) AS seq FROM events WHERE session = ?", (session.id,))
+        if newest is None or not newest["seq"]:
+            return
+        payload = {"upto": newest["seq"], "messages": _count(self._turns(session)), "unread_before": newest["seq"]}
+        self._log.append(EventKind.EXTRACTION_DONE, Place(session.id, session.space), payload)
 
     # What is read
 
@@ -194,6 +199,14 @@ class Extraction:
         )
         return int(row["upto"] or 0) if row else 0
 
+    def _unread_before(self, session: Session) -> int:
+        """Position in the log before which no message of the session is read, whenever its turn came."""
+        row = self._log.database.row(
+            "SELECT max(json_extract(payload, '$.unread_before')) AS seq FROM events WHERE session = ? AND kind = ?",
+            (session.id, EventKind.EXTRACTION_DONE),
+        )
+        return (row["seq"] if row else None) or 0
+
     def _turns(self, session: Session) -> list[_Turn]:
         """The turns since the last stretch, up to the first that has not ended: its tools may yet remember."""
         kinds = (EventKind.TURN_STARTED, EventKind.TURN_FINISHED)
@@ -204,11 +217,12 @@ class Extraction:
 
     def _messages(self, session: Session, batch: Sequence[_Turn]) -> list[_Message]:
         """What may be read of a batch, in order: said by a person who may write, in earnest, and worth it."""
+        since = self._unread_before(session)
         read = [
             message
             for turn in batch
             for event in map(self._log.get, turn.messages)
-            if event is not None and (message := self._message(session, turn, event)) is not None
+            if event is not None and event.seq > since and (message := self._message(session, turn, event)) is not None
         ]
         earnest: set[int] = set()
         for person in {message.speaker.person for message in read}:

@@ -54,7 +54,8 @@ class Memory:
         self.writer = Writer(library, log, people, ids, clock)
         self.editing = Editing(self.writer)
         """What people do to entries by name."""
-        self._policies = policies
+        self.policies = policies
+        """How talk becomes memory, by space."""
         self.candidates = Candidates(log)
         """What waits for somebody's word."""
         self._store = library.store
@@ -74,7 +75,7 @@ class Memory:
         scope = Scope.of_group(space.id) if by.about_group(wish.subject) else Scope.of_person(by.reader.person)
         if not self.writer.may_write(by, scope):
             raise NotAllowed(MAY_NOT_WRITE)
-        candidate, policy = candidate_of(wish, by), self._policies.of(space)
+        candidate, policy = candidate_of(wish, by), self.policies.of(space)
         if wish.how not in ("manual", "hand") and not by.explicit and policy != "auto":
             if policy == "manual":
                 raise ToolFailed(_ASK_FOR_WORDS)

@@ -1,0 +1,104 @@
+"""Commands of the owner about one chat: how what is said there becomes memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from qingtuan.errors import UsageWrong
+from qingtuan.events.log import Place
+from qingtuan.events.sessions import Session
+from qingtuan.language import Words
+from qingtuan.memory.memory import Policies, Policy
+from qingtuan.turn.commands.registry import Command, CommandReply, Form, Invocation
+from qingtuan.turn.kit import Record
+
+
+def space_commands(record: Record, policies: Policies, settle: Callable[[Session], None]) -> list[Command]:
+    """The commands over the chats of one instance. `settle` lets what was said in a session be, unread."""
+    hand = _Hand(record, policies, settle)
+    return [
+        Command(
+            ("记忆策略", "policy"),
+            Words("这里说的话怎么记", "how what is said here becomes memory"),
+            hand.policy,
+            owner_only=True,
+            usage="[auto|review|manual]",
+            forms=_FORMS,
+        )
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Hand:
+    record: Record
+    policies: Policies
+    settle: Callable[[Session], None]
+
+    async def policy(self, invocation: Invocation) -> CommandReply:
+        """Show, or change, how it is in the chat where this is said."""
+        space, language = invocation.reader.space, invocation.language
+        word = invocation.argument.lower()
+        if word and word not in _POLICIES:
+            raise UsageWrong(_USAGE)
+        before = self.policies.of(space)
+        if word:
+            self._choose(_POLICIES[word], before, invocation)
+        now = self.policies.of(space)
+        by_command = self.record.choices.of(space, "policy") is not None
+        lines = [
+            (_CHANGED if word else _IS).say(language).format(policy=now, means=_MEANS[now].say(language)),
+            (_BY_COMMAND if by_command else _BY_SETTINGS).say(language),
+        ]
+        return CommandReply("\n".join(lines if not word else lines[:1]))
+
+    def _choose(self, wanted: Policy | None, before: Policy, invocation: Invocation) -> None:
+        space = invocation.reader.space
+        place = Place(invocation.session.id, space, None, invocation.reader.person)
+        with self.record.log.transaction():
+            self.record.choices.choose(space, "policy", wanted, place, cause=invocation.message.id)
+            if before == "manual" and self.policies.of(space) != "manual":
+                # What was said while nothing was to be read stays unread.
+                for session in self.record.sessions.of(space):
+                    self.settle(session)
+
+
+_POLICIES: dict[str, Policy | None] = {
+    "auto": "auto",
+    "自动": "auto",
+    "review": "review",
+    "先问": "review",
+    "审核": "review",
+    "manual": "manual",
+    "手动": "manual",
+    "default": None,
+    "默认": None,
+}
+_MEANS: dict[Policy, Words] = {
+    "auto": Words(
+        "明说的就记下，看出来的等你点头（/审核）",
+        "what is said outright is written, what is only concluded waits for a word (/review)",
+    ),
+    "review": Words(
+        "让它记住的就记下，别的都先等点头（/审核）",
+        "what it is told to remember is written, all else waits for a word (/review)",
+    ),
+    "manual": Words("只记让它记住的，聊天里的不找", "only what it is told to remember is written; talk is not read"),
+}
+_FORMS = (
+    Form(Words("", ""), Words("现在怎么记", "how it is now")),
+    Form(Words("auto", "auto"), _MEANS["auto"]),
+    Form(Words("review", "review"), _MEANS["review"]),
+    Form(Words("manual", "manual"), _MEANS["manual"]),
+    Form(Words("默认", "default"), Words("听设置的", "as the settings say")),
+)
+_USAGE = Words("用法：/记忆策略 auto|review|manual|默认", "Usage: /policy auto|review|manual|default")
+_IS = Words("这里是 {policy}：{means}。", "Here it is {policy}: {means}.")
+_CHANGED = Words("这里改成 {policy} 了：{means}。", "Here it is {policy} now: {means}.")
+_BY_COMMAND = Words(
+    "是用命令定的；/记忆策略 默认 就听设置的。", "Chosen by command; /policy default goes by the settings."
+)
+_BY_SETTINGS = Words(
+    "是设置里的；/记忆策略 auto|review|manual 只改这里。",
+    "As the settings say; /policy auto|review|manual changes it here.",
+)
