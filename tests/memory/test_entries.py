@@ -52,8 +52,8 @@ def test_a_number_on_two_pages_belongs_to_the_one_with_its_data() -> None:
     assert [(e.path, e.number, str(e.belief.visibility)) for e in entries(scope)] == [
         ("a.md", None, "own"), ("b.md", 1, "own"), ("c.md", None, "own"),
     ]  # fmt: skip
-    assert Holdings(scope).copied("a.md") == {1}
-    assert Holdings(scope).copied("b.md") == frozenset()
+    assert set(Holdings(scope).copied("a.md")) == {1}
+    assert Holdings(scope).copied("b.md") == {}
     assert [e.number for e in entries(pages(a=copy, b=copy))] == [1, None]
 
 

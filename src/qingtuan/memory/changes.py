@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import assert_never
 
+from qingtuan.identity.scopes import Visibility
 from qingtuan.memory.wiki import edits
 from qingtuan.memory.wiki.data_comment import BeliefData
 from qingtuan.memory.wiki.edits import NewBelief
@@ -27,8 +28,8 @@ class Numbered:
 
     path: str
     first: int
-    taken: frozenset[int] = frozenset()
-    """Numbers on this page that belong to another."""
+    taken: Mapping[int, Visibility] = field(default_factory=dict)
+    """Numbers on this page that belong to another, each with how far the original may be seen."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from qingtuan.identity.privacy import label_of, merged
+from qingtuan.identity.scopes import Visibility
 from qingtuan.memory.wiki.data_comment import BeliefData
 from qingtuan.memory.wiki.page import Belief, Page, what_counts
 from qingtuan.memory.wording import Wording, keys_of
@@ -136,9 +137,11 @@ class Holdings:
         """
         return max([floor, *self._top.values()]) + 1
 
-    def copied(self, path: str) -> frozenset[int]:
-        """Numbers on bullets of this page that belong to another page."""
-        return frozenset(number for number in self._bullets.of(path) if self.place(number) != path)
+    def copied(self, path: str) -> Mapping[int, Visibility]:
+        """Numbers on bullets of this page that belong to another page, each with how far the original may be seen: a
+        copy may be seen no further."""
+        numbers = (number for number in self._bullets.of(path) if self.place(number) != path)
+        return {number: original.belief.visibility for number in numbers if (original := self.find(number))}
 
     def about(self, wording: Wording, source: str | None) -> tuple[Entry, ...]:
         """The entries among which are all that say what `wording` says, that answer the same question, or that were

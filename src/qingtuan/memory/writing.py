@@ -42,6 +42,16 @@ class Plan:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """Pages as they are to be, byte for byte, and what to say of it in the commit."""
+
+    changes: Sequence[Change]
+    message: str
+    undoes: Sequence[str] = ()
+    """The writes that it takes back."""
+
+
 class Writer:
     """Writes to the pages of one library."""
 
@@ -174,6 +184,33 @@ class Writer:
             self.library.follow(paths)
             self.tell(before, dict(self.numbered(paths)), by)
         return written
+
+    async def arrange(self, by: By, plan: Callable[[], Arrangement | None]) -> Written | None:
+        """Carry out a plan that moves and deletes whole pages, in one write, and tell what became of the entries on
+        them; None for nothing.
+
+        Raises:
+            StorageFailed: the disk refuses, or somebody keeps changing the pages.
+            PageUnreadable, LimitReached: something else stands there; a page would be too long.
+        """
+        async with self._lock:
+            for _ in range(_TRIES):
+                wanted = plan()
+                if wanted is None:
+                    return None
+                paths = [change.path for change in wanted.changes]
+                before = dict(self.numbered(paths))
+                try:
+                    written = await self.library.store.write(
+                        wanted.changes, by.place, cause=by.cause, message=wanted.message, undoes=wanted.undoes
+                    )
+                except PageChanged:
+                    self.library.follow(paths)
+                    continue
+                self.library.follow(paths)
+                self.tell(before, dict(self.numbered(paths)), by)
+                return written
+        raise StorageFailed(_KEEPS_CHANGING)
 
     def numbered(self, paths: Iterable[str]) -> Iterator[tuple[tuple[Scope, int], Entry]]:
         """The entries with a number on these pages, by scope and number."""

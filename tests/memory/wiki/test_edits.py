@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from qingtuan.errors import PageUnreadable
-from qingtuan.identity.scopes import Visibility
+from qingtuan.identity.scopes import Visibility, stricter
 from qingtuan.memory.wiki import edits
 from qingtuan.memory.wiki.blocks import Item
 from qingtuan.memory.wiki.data_comment import BeliefData, check_of, number_of
@@ -195,8 +195,8 @@ def test_other_data_changes_no_line_but_that_of_the_data(
 
 
 @quick
-@given(any_page, st.sets(st.integers(1, 9)))
-def test_numbering_names_what_has_no_number_and_says_nothing_else(data: bytes, taken: set[int]) -> None:
+@given(any_page, st.dictionaries(st.integers(1, 9), st.sampled_from(Visibility)))
+def test_numbering_names_what_has_no_number_and_says_nothing_else(data: bytes, taken: dict[int, Visibility]) -> None:
     page = readable(data)
     first = max(page.numbers, default=0) + 1
     after, following = edits.numbered(page, first, DAY, since=SINCE, taken=taken)
@@ -205,8 +205,10 @@ def test_numbering_names_what_has_no_number_and_says_nothing_else(data: bytes, t
     assert len(set(numbers)) == len(numbers)
     assert following - first == sum(1 for b in page.beliefs if b.number is None or b.number in taken)
     for was, now in zip(page.beliefs, after.beliefs, strict=True):
-        assert (was.text, was.current, was.visibility) == (now.text, now.current, now.visibility)
-        assert was.number == now.number or was.number is None or was.number in taken
+        copied = was.number in taken
+        label = stricter(was.visibility, taken[was.number or 0]) if copied else was.visibility
+        assert (was.text, was.current, label) == (now.text, now.current, now.visibility)
+        assert was.number == now.number or was.number is None or copied
     assert len(after.lines) >= len(page.lines)
 
 

@@ -12,10 +12,12 @@ Then nothing was changed, and the caller decides again on the page as it is now.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from types import MappingProxyType
 
+from qingtuan.identity.scopes import Visibility, stricter
 from qingtuan.memory.wiki.bullets import Own, past_label, reason_note, with_number
 from qingtuan.memory.wiki.data_comment import BeliefData
 from qingtuan.memory.wiki.lines import Line
@@ -30,6 +32,8 @@ from qingtuan.memory.wiki.surgery import (
     reread,
     with_data_lines,
 )
+
+_NONE_TAKEN: Mapping[int, Visibility] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +119,12 @@ def with_data(page: Page, number: int, data: BeliefData, day: date) -> Page:
 
 
 def numbered(
-    page: Page, first: int, day: date, *, since: date | None = None, taken: Collection[int] = ()
+    page: Page, first: int, day: date, *, since: date | None = None, taken: Mapping[int, Visibility] = _NONE_TAKEN
 ) -> tuple[Page, int]:
     """Numbers from `first` on for every entry that has none, in the order of the page, and the next free number.
 
     `since` is the day on which the new ones were noticed. Entries whose number is in `taken` (it belongs to another
-    page of the scope: somebody copied the line) get a new one too.
+    page of the scope: somebody copied the line) get a new one too, and are seen no further than `taken` says.
     """
     lines = list(page.lines)
     data: dict[int, BeliefData] = {}
@@ -132,7 +136,9 @@ def numbered(
         prefix = belief.item.prefix if at == belief.item.start else 0
         text = lines[at].text
         lines[at] = replace(lines[at], text=text[:prefix] + with_number(text[prefix:], number))
-        label = belief.visibility if belief.number is not None else belief.data.visibility
+        label = belief.data.visibility
+        if belief.number is not None:
+            label = stricter(belief.visibility, taken[belief.number])
         begun = belief.data.since or (since if belief.current else None)
         data[number] = replace(belief.data, since=begun, visibility=label)
     if not data:

@@ -27,7 +27,9 @@ _UPDATED = re.compile(rb"^updated:[^\r\n]*", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Versions:
+class Versions:
+    """A page before and after a write; None where there was none."""
+
     before: bytes | None
     after: bytes | None
 
@@ -67,10 +69,7 @@ class Undo:
         writes = [write for write in self._store.ledger.of(of) if write.undone is None]
         if not writes:
             raise NotThere(Words("没有可以撤销的改动了。", "There is nothing left to undo."))
-        pages = {
-            path: [await self._versions(write) for write in group]
-            for path, group in groupby(sorted(writes, key=lambda write: write.path), key=lambda write: write.path)
-        }
+        pages = await self.versions(writes)
         undoes = list(dict.fromkeys(write.event for write in writes))
 
         def changes() -> list[Change]:
@@ -129,16 +128,27 @@ class Undo:
 
         return await self._write(changes, place, cause, _Undoing(f"全部回到 {moment:%Y-%m-%d %H:%M %Z}"))
 
-    async def _versions(self, write: Write) -> _Versions:
+    async def versions(self, writes: Sequence[Write]) -> dict[str, list[Versions]]:
+        """What each page of these writes was before and after each of them, in order.
+
+        Raises:
+            CannotUndo: the bytes are nowhere any more.
+        """
+        return {
+            path: [await self._versions(write) for write in group]
+            for path, group in groupby(sorted(writes, key=lambda write: write.path), key=lambda write: write.path)
+        }
+
+    async def _versions(self, write: Write) -> Versions:
         near = write.revision
         bytes_of = self._store.commits.bytes_of
         before = None if write.before is None else await bytes_of(write.before, write.path, near=near)
         after = None if write.after is None else await bytes_of(write.after, write.path, near=near)
         if (before is None, after is None) != (write.before is None, write.after is None):
             raise CannotUndo(write.path)
-        return _Versions(before, after)
+        return Versions(before, after)
 
-    def _taken_back(self, path: str, versions: Sequence[_Versions]) -> Change:
+    def _taken_back(self, path: str, versions: Sequence[Versions]) -> Change:
         """The page without these writes, taken back from the newest to the oldest."""
         snapshot = self._store.read(path)
         data = snapshot.data if snapshot else None
@@ -161,7 +171,7 @@ class Undo:
         return None
 
 
-def _without(path: str, data: bytes | None, version: _Versions) -> bytes:
+def _without(path: str, data: bytes | None, version: Versions) -> bytes:
     if data is None or version.after is None:
         raise CannotUndo(path)
     made = version.before is None
