@@ -87,6 +87,10 @@ _CHINESE: Mapping[str, tuple[str, str]] = {
     ),
     "WeightsUnavailable": ("没有一个来源给出本机模型的权重。", "No source gave the weights of the local model."),
     "StorageFailed": ("磁盘或数据库拒绝了。", "The disk or the database refused."),
+    "BackupUnusable": (
+        "一份备份用不了：损坏了、来自更新的版本，或者根本不是我们的。什么都没有动。",
+        "A backup that is damaged, of a newer version, or none of ours. Nothing was changed.",
+    ),
     "PageUnreadable": (
         "一页维基没法不丢内容地读出来；它原样留着。",
         "A wiki page that could not be read without losing something; it is left as it is.",

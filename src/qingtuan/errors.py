@@ -24,6 +24,7 @@
     │   ├── Disconnected         the process that owns the data folder went away
     │   ├── WeightsUnavailable   no source gave the weights of the local model
     │   ├── StorageFailed        the disk or the database refuses
+    │   ├── BackupUnusable       a backup that is damaged, newer or none of ours
     │   └── PageUnreadable       a wiki page that cannot be parsed without losing something
     └── Bug                      nobody can act: our own mistake
 
@@ -174,6 +175,10 @@ class WeightsUnavailable(ForOwner):
 
 class StorageFailed(ForOwner):
     """The disk or the database refused."""
+
+
+class BackupUnusable(ForOwner):
+    """A backup that is damaged, of a newer version, or none of ours. Nothing was changed."""
 
 
 class PageUnreadable(ForOwner):

@@ -250,7 +250,7 @@ class TestRealTrouble:
         assert (version_of(path), made(copies)) == (4, [])
 
     @pytest.mark.parametrize(
-        "instant", ["copying.look_over", "copying._to_disk", "migrating.Held.__exit__", "migrating._tidy"]
+        "instant", ["migrating.look_over", "copying._to_disk", "migrating.Held.__exit__", "migrating._tidy"]
     )
     def test_killed_at_any_step_the_next_start_goes_on(self, path: Path, copies: Copies, instant: str) -> None:
         old_database(path, 4)
@@ -318,7 +318,7 @@ class TestCopies:
         copy = tmp_path / "copy"
         with Held(path) as held:
             held.copy_to(copy)
-            expected = held.census
+            expected = held.census()
         if damage == "rows":
             with closing(sqlite3.connect(copy)) as changed, changed:
                 changed.execute("DELETE FROM parts WHERE hash LIKE '%7'")

@@ -16,6 +16,7 @@ from qingtuan.app.memory import Remembering, remembering
 from qingtuan.app.models import Answering, models_for
 from qingtuan.app.texts import texts_of
 from qingtuan.app.tools import catalog_of, wanted
+from qingtuan.backups.order import Keeper
 from qingtuan.capabilities.catalog import Catalog
 from qingtuan.clock import Clock, SystemClock
 from qingtuan.confirmations import book, standing
@@ -93,6 +94,8 @@ class App:
     """All tools of the moment, those of servers among them."""
     servers: Servers
     afterwards: Afterwards
+    keeper: Keeper
+    """Makes backups."""
     _lock: HomeLock
     _database: Database
     _background: set[asyncio.Task[None]]
@@ -213,6 +216,7 @@ class App:
             catalog=catalog,
             servers=servers,
             afterwards=afterwards,
+            keeper=Keeper(home, clock, parts.store.quiet),
             _lock=lock,
             _database=database,
             _background=set(),

@@ -48,7 +48,9 @@ async def entered(
         SettingsWrong, StorageFailed: as `App.open`.
     """
     shell.home.prepare()
-    remote = await _remote(shell, command)
+    lock = HomeLock(shell.home)
+    remote = await _remote(shell, command, lock)
+    lock.release()
     if remote is not None:
         yield Door(remote, None)
         return
@@ -84,10 +86,25 @@ async def _opened(shell: Shell, command: str, *, serve: bool) -> AsyncIterator[D
         await app.close()
 
 
-async def _remote(shell: Shell, command: str) -> SocketLink | None:
-    """A line to the instance that runs already, None if the folder is free."""
-    deadline = shell.clock.monotonic() + _WAIT_SECONDS
+@asynccontextmanager
+async def claimed(shell: Shell, command: str) -> AsyncIterator[SocketLink | None]:
+    """A line to the instance that runs; None if there is none, and for as long as the block lasts there will be none:
+    this process holds the folder. For work on the files themselves, which must do even where no instance can start.
+
+    Raises:
+        HomeInUse: another process holds the folder, and cannot be spoken to.
+        StorageFailed: the folder cannot be used.
+    """
     lock = HomeLock(shell.home)
+    try:
+        yield await _remote(shell, command, lock)
+    finally:
+        lock.release()
+
+
+async def _remote(shell: Shell, command: str, lock: HomeLock) -> SocketLink | None:
+    """A line to the instance that runs already; None if the folder was free, and `lock` holds it now."""
+    deadline = shell.clock.monotonic() + _WAIT_SECONDS
     while not lock.take(command):
         link = _line(shell)
         if link is not None and await link.reachable():
@@ -96,7 +113,6 @@ async def _remote(shell: Shell, command: str) -> SocketLink | None:
             await lock.acquire(command, shell.clock, wait=0)  # says who holds it
             break
         await shell.clock.sleep(_POLL_SECONDS)
-    lock.release()
     return None
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from qingtuan.app import App
+from qingtuan.backups.order import order_from_json, report_of
 from qingtuan.channels.cli.link import Job, Report, Result, Speaker
 from qingtuan.errors import UsageWrong
 from qingtuan.events.kinds import Kind
@@ -28,6 +29,7 @@ _BREATH = 200
 def jobs_of(app: App) -> Mapping[str, Job]:
     """The jobs by name."""
     return {
+        "backup": partial(_backup, app),
         "index.rebuild": partial(_rebuild, app),
         "index.verify": partial(_verify, app),
         "memory.preview": partial(_preview, app),
@@ -35,6 +37,29 @@ def jobs_of(app: App) -> Mapping[str, Job]:
         "review.items": partial(_review_items, app),
         "wiki.rollback": partial(_rollback, app),
     }
+
+
+async def _backup(app: App, arguments: Mapping[str, Any]) -> _Reports:
+    """A backup of the data folder while it is in use. Whoever asked for it and goes away gives it up."""
+    try:
+        order = order_from_json(arguments)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageWrong(Words("看不懂要备份什么。", "It is not clear what is to be backed up.")) from error
+    loop = asyncio.get_running_loop()
+    reports: asyncio.Queue[Report | None] = asyncio.Queue()
+
+    def tell(stage: str, done: int, total: int) -> None:
+        loop.call_soon_threadsafe(reports.put_nowait, Report(stage, done, total))
+
+    making = asyncio.ensure_future(app.keeper.carry_out(order, tell))
+    making.add_done_callback(lambda _: reports.put_nowait(None))
+    try:
+        while (report := await reports.get()) is not None:
+            yield report
+        yield Result(report_of(*making.result()))
+    finally:
+        making.cancel()
+        await asyncio.wait([making])
 
 
 async def _rebuild(app: App, _: Mapping[str, Any]) -> _Reports:

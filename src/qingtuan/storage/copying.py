@@ -52,7 +52,7 @@ class Held:
             self._connection.execute("PRAGMA busy_timeout=5000")
             # The first read of a transaction chooses the instant.
             self._connection.execute("BEGIN")
-            self.census = _census(self._connection)
+            self._connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
         except sqlite3.Error as error:
             self._connection.close()
             raise copy_failed(path, str(error)) from error
@@ -61,19 +61,38 @@ class Held:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let it go."""
         self._connection.close()
 
+    def census(self) -> Census:
+        """What it holds. Counts every row. Raises `StorageFailed`."""
+        try:
+            return _census(self._connection)
+        except sqlite3.Error as error:
+            raise copy_failed(self.path, str(error)) from error
+
+    def value(self, sql: str) -> object:
+        """The first value of a query; None if it gives no row. Raises `StorageFailed`."""
+        try:
+            row = self._connection.execute(sql).fetchone()
+        except sqlite3.Error as error:
+            raise copy_failed(self.path, str(error)) from error
+        return None if row is None else row[0]
+
     def copy_to(self, target: Path) -> None:
-        """Write a copy to `target`, which must not exist, and look it over; it is on the disk when this returns.
+        """Write a copy to `target`, which must not exist; it is on the disk when this returns. Whether it is whole is
+        for `look_over` to say.
 
         Raises:
-            StorageFailed: no space, no permission, or what was written is not what was read. Nothing is left there.
+            StorageFailed: no space or no permission. Nothing is left there.
         """
         try:
             os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
             try:
                 self._write(target)
-                look_over(target, self.census)
                 _to_disk(target)
             except BaseException:
                 target.unlink(missing_ok=True)

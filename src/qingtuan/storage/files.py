@@ -39,12 +39,18 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise StorageFailed(
-            Words(
-                f"写不了 {path}：{error.strerror}。请检查磁盘空间和权限。",
-                f"Cannot write {path}: {error.strerror}. Check free space and permissions.",
-            )
-        ) from error
+        raise cannot_write(path, error) from error
+
+
+def cannot_write(path: Path, error: OSError) -> StorageFailed:
+    """What is said when the disk refuses a file or folder."""
+    why = error.strerror or type(error).__name__
+    return StorageFailed(
+        Words(
+            f"写不了 {path}：{why}。请检查磁盘空间和权限。",
+            f"Cannot write {path}: {why}. Check free space and permissions.",
+        )
+    )
 
 
 def read_regular(path: Path, *, limit: int) -> bytes | None:

@@ -13,8 +13,8 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -215,6 +215,20 @@ class Repository:
             with suppress(StorageFailed):  # the commit is made; this is for speed only, and the next one tries again
                 await self._command.change("repack", "-d", "-q", "--geometric=2", limit=_LONG)
                 self._packs = None
+
+    @asynccontextmanager
+    async def still(self) -> AsyncIterator[None]:
+        """Nothing here writes to the repository until the block is left. Whoever holds this must not write to it."""
+        async with self._writer:
+            yield
+
+    async def check(self) -> None:
+        """Read the whole history and see that nothing of it is missing or damaged.
+
+        Raises:
+            StorageFailed: something is.
+        """
+        await self._command.change("fsck", "--full", "--no-dangling", "--no-progress", limit=_LONG)
 
     async def gc(self) -> None:
         """Pack everything anew and prepare the history of single files. For a quiet hour: it may take seconds."""

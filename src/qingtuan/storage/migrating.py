@@ -14,7 +14,7 @@ from pathlib import Path
 from qingtuan.clock import Clock
 from qingtuan.errors import StorageFailed
 from qingtuan.language import Words
-from qingtuan.storage.copying import Held, copy_failed, put_back
+from qingtuan.storage.copying import Held, copy_failed, look_over, put_back
 
 KEPT = 3
 """Copies from before an upgrade that stay, newest first."""
@@ -105,9 +105,14 @@ def _copied(path: Path, version: int, copies: Copies) -> Path:
         stem = f"upgrade-{version:04}-{copies.clock.now():%Y%m%dT%H%M%SZ}"
         target = next(place for place in _places(folder, stem) if not place.exists())
         unfinished = folder / f"{_UNFINISHED}{os.getpid()}.tmp"
-        with Held(path) as held:
-            held.copy_to(unfinished)
-        unfinished.rename(target)
+        try:
+            with Held(path) as held:
+                held.copy_to(unfinished)
+                look_over(unfinished, held.census())
+            unfinished.rename(target)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise _no_copy(copy_failed(folder, error.strerror or str(error)).words) from error
     except StorageFailed as error:

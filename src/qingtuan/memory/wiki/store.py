@@ -9,8 +9,8 @@ owner's and `page.edited`, and a write never lands on it unread.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -236,6 +236,18 @@ class WikiStore:
         async with self._lock:
             await self._commit(self.ledger.open())
         return await self.scan()
+
+    @asynccontextmanager
+    async def quiet(self) -> AsyncIterator[None]:
+        """Nothing here writes to the pages or their history until the block is left; whatever was written, by hand
+        too, is committed before. What git refuses to commit now is safe in the pages and in the log."""
+        async with self._lock:
+            with suppress(StorageFailed):
+                await self._commit(self.ledger.open())
+                self._listing.scan()
+                await self._notice(self._unknown(tuple(f"{top}/" for top in TOPS)))
+            async with self.repository.still():
+                yield
 
     def message_of(self, write: str) -> str:
         """What was said about a write when it was made."""
