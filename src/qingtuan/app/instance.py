@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Mapping
 from contextlib import AsyncExitStack, ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 from qingtuan.app.access import access_of
@@ -98,7 +98,7 @@ class App:
     """Makes backups."""
     _lock: HomeLock
     _database: Database
-    _background: set[asyncio.Task[None]]
+    _background: set[asyncio.Task[None]] = field(default_factory=set)
 
     @property
     def language(self) -> Language:
@@ -219,7 +219,6 @@ class App:
             keeper=Keeper(home, clock, parts.store.quiet),
             _lock=lock,
             _database=database,
-            _background=set(),
         )
 
     async def _start(self, *, watch: bool) -> None:
