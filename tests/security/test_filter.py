@@ -38,6 +38,7 @@ BENEATH: dict[str, str] = {
     "library.Library.content": "hashes",
     "library.Library.aliases": "the table of names for predicates",
     "library.Library.unreadable": "paths of broken pages, for deciding on a write and for the owner's check-up",
+    "library.Library.problems": "paths of broken pages and what is wrong with them, for the owner, who mends them",
     "library.Library.entries": "what the index holds, for rebuilding it",
     "library.Library.stamps": "hashes, for verifying the index",
     # Writing

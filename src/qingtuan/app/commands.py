@@ -7,7 +7,9 @@ from qingtuan.home import Home
 from qingtuan.mcp_client.servers import Servers
 from qingtuan.turn.afterwards import Afterwards
 from qingtuan.turn.commands.conversation import conversation_commands
+from qingtuan.turn.commands.long_term import long_term_commands
 from qingtuan.turn.commands.memory import memory_commands
+from qingtuan.turn.commands.memory_status import Sources, memory_status_commands
 from qingtuan.turn.commands.own import OwnCommands
 from qingtuan.turn.commands.owner import owner_commands
 from qingtuan.turn.commands.personas import persona_commands
@@ -31,6 +33,8 @@ def commands_of(
         *review_commands(parts.reviewing, kit.people, parts.customs.zone),
         *conversation_commands(kit.record.sessions, queues, afterwards.left, lambda: commands[0]),
         *owner_commands(kit, queues),
+        *long_term_commands(parts.memory, parts.overview, parts.customs.zone),
+        *memory_status_commands(_status_of(kit, parts)),
         *summary_commands(kit, parts.summaries, queues),
         *persona_commands(kit.texts.personas),
         *space_commands(kit.record, parts.memory.policies, parts.learning.extraction.settle),
@@ -39,3 +43,13 @@ def commands_of(
     ]
     commands.append(Commands(every, OwnCommands(home.prompts / "commands")))
     return commands[0]
+
+
+def _status_of(kit: Kit, parts: Remembering) -> Sources:
+    return Sources(
+        overview=parts.overview,
+        policy=parts.policies.of,
+        waiting=lambda reader: len(parts.reviewing.waiting(reader)),
+        zone=parts.customs.zone,
+        clock=kit.record.clock,
+    )

@@ -22,11 +22,13 @@ from qingtuan.memory.learning import Learning
 from qingtuan.memory.library import Library
 from qingtuan.memory.memory import Memory, Policies
 from qingtuan.memory.notes import Notes
+from qingtuan.memory.overview import Overview
 from qingtuan.memory.recall import Injected, Listener, Recall
 from qingtuan.memory.recollection import Recollection
 from qingtuan.memory.reviewing import Reviewing
 from qingtuan.memory.summaries import Summaries
 from qingtuan.memory.undoing import Undoing
+from qingtuan.memory.wiki.history import History
 from qingtuan.memory.wiki.store import WikiStore
 from qingtuan.memory.wiki.watch import Watch
 from qingtuan.settings import Settings
@@ -45,6 +47,8 @@ class Remembering:
     memory: Memory
     notes: Notes
     recall: Recall
+    overview: Overview
+    policies: Policies
     undoing: Undoing
     summaries: Summaries
     learning: Learning
@@ -73,7 +77,8 @@ class Remembering:
 def remembering(home: Home, settings: Settings, people: People, record: Record) -> Remembering:
     """Build the memory of a data folder. Nothing is read yet."""
     log, ids, clock, choices = record.log, record.ids, record.clock, record.choices
-    store = WikiStore(home.wiki, log, Repository(home.wiki, clock), clock, cache=home.index / "pages.json")
+    repository = Repository(home.wiki, clock)
+    store = WikiStore(home.wiki, log, repository, clock, cache=home.index / "pages.json")
     indexes = Indexes(home.index, make_embedder(settings.embedding), clock)
     beliefs = indexes.open("beliefs")
     library = Library(store, beliefs)
@@ -95,6 +100,7 @@ def remembering(home: Home, settings: Settings, people: People, record: Record) 
     policies = Policies(wanted.policy_private, wanted.policy_group, lambda space: choices.of(space, "policy"))
     memory = Memory(library, log, people, ids, clock, policies)
     extraction = Extraction(log, people, library, ExtractionRules(policies.of, wanted.extract_after), customs)
+    recall = Recall(library, log, clock, budget, _listener(customs))
     return Remembering(
         store=store,
         indexes=indexes,
@@ -102,7 +108,9 @@ def remembering(home: Home, settings: Settings, people: People, record: Record) 
         library=library,
         memory=memory,
         notes=Notes(library, log, ids, clock),
-        recall=Recall(library, log, clock, budget, _listener(customs)),
+        recall=recall,
+        overview=Overview(library, beliefs, lambda: indexes.health, History(repository), recall),
+        policies=policies,
         undoing=Undoing(memory.writer),
         summaries=Summaries(log, rules, customs),
         learning=Learning(extraction, memory),

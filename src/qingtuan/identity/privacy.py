@@ -62,6 +62,12 @@ class Sight:
         """Whether an entry of `scope` with this label may stand before the reader."""
         return visibility in self.labels(scope)
 
+    def counts(self, scope: Scope) -> bool:
+        """Whether the reader may be told how many entries of `scope` there are: of what they see, and, for the owner
+        at home, of every group, where what they say is read in that group only."""
+        at_home = self.reader.is_owner_alone and self.ceiling is Visibility.PRIVATE
+        return bool(self.labels(scope)) or (at_home and scope.kind == "group")
+
     def whole(self, scope: Scope) -> bool:
         """Whether pages of `scope` may be shown as they stand. Of others, only the visible entries may."""
         return self.labels(scope) == _ALL

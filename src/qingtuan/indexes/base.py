@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from qingtuan.language import Words
@@ -136,6 +137,15 @@ class Health:
     model: str
     reason: Words | None
     """Why vectors are off, for the owner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much an index holds."""
+
+    entries: int
+    built: datetime | None
+    """When it was last built anew, in UTC; None if it never was, or has been damaged since."""
 
 
 @dataclass(frozen=True, slots=True)

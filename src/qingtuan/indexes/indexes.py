@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from qingtuan.clock import Clock
 from qingtuan.errors import Bug, LimitReached
-from qingtuan.indexes.base import Difference, Embedder, Entry, Health, Hit, Progress, Query
+from qingtuan.indexes.base import Difference, Embedder, Entry, Extent, Health, Hit, Progress, Query
 from qingtuan.indexes.embedding import Embeddings, use_one_thread
 from qingtuan.indexes.rebuild import Generations, compare, fill
 from qingtuan.indexes.shelf import Shelf
@@ -210,6 +210,20 @@ class Index:
         with self._lock:
             self._follow()
             return self._shelf.incomplete
+
+    def extent(self) -> Extent:
+        """How much it holds, and since when. Raises `StorageFailed`."""
+        return _twice(self._extent)
+
+    def _extent(self) -> Extent:
+        with self._lock:
+            self._follow()
+            entries = 0
+            for scope in self._shelf.scopes():
+                with self._shelf.guarded(scope):
+                    file = self._shelf.reading(scope)
+                    entries += file.count() if file else 0
+            return Extent(entries, None if self._shelf.incomplete else self._generations.adopted())
 
     def rebuild(
         self,

@@ -13,6 +13,7 @@ import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from itertools import groupby, islice
 from pathlib import Path
 
@@ -46,6 +47,11 @@ class Generations:
             Shelf(serving, open_files=1).mark_incomplete()
             self.adopt(serving)
         return serving
+
+    def adopted(self) -> datetime:
+        """When the generation that serves took its place."""
+        self.current()
+        return datetime.fromtimestamp(self._pointer.stat().st_mtime, UTC)
 
     def fresh(self) -> Path:
         """A new, empty generation that nobody reads yet."""

@@ -263,6 +263,10 @@ class ScopeFile:
         sql = "SELECT EXISTS (SELECT 1 FROM entries WHERE label IN (SELECT value FROM json_each(?)))"
         return bool(self._value(sql, json.dumps(sorted(labels))))
 
+    def count(self) -> int:
+        """How many entries there are."""
+        return int(self._value("SELECT count(*) FROM entries"))
+
     def holding(self, term: str) -> list[int]:
         """The `seq` of each entry that holds a term of `terms`, ascending."""
         cursor = self._connection.cursor()

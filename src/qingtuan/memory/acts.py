@@ -55,10 +55,10 @@ class By:
         heard = f"{self.words.casefold()} "
         return any(word in heard for word in _NAMING_THE_GROUP)
 
-    def subject(self, named: str) -> str:
+    def subject(self, named: str, *, for_group: bool = False) -> str:
         """The subject of something said here, in one spelling for the group and for the person. A model that names a
         group where nothing is about one slipped."""
-        if self.about_group(named):
+        if for_group or self.about_group(named):
             return _GROUP_SUBJECT.say(self.language)
         return named if named and not names_group(named) else SELF
 
@@ -82,6 +82,8 @@ class Wish:
     since: date | None = None
     until: date | None = None
     how: How = "explicit"
+    for_group: bool = False
+    """Whether a command says that it is about the group in which it is said: no words have to say so."""
 
 
 Outcome = Literal["new", "same", "replaced", "past", "review", "declined"]

@@ -78,6 +78,8 @@ class Injection:
     """What is in, in order."""
     in_front: int
     """How many of these stand in the first part."""
+    chars: int
+    """Of their lines, as the budget counts them."""
     left_out: int
     """Entries that hold today, that the reader may see, and that are not in."""
     pinned_left_out: tuple[Known, ...] = ()
@@ -128,7 +130,8 @@ def inject(sources: Sources, budget: Budget, front: Front | None = None) -> Inje
     left_out = sum(len(current.entries) for current in sources.current) - len(entries)
     pinned, said = _parts(front.lines, recalled, left_out, sources.language)
     missing = tuple(known for known in front.pinned_left_out if key_of(known) not in taking.taken)
-    return Injection(pinned, said, entries, len(front.lines), left_out, missing)
+    chars = sum(line.size for line in (*front.lines, *recalled))
+    return Injection(pinned, said, entries, len(front.lines), chars, left_out, missing)
 
 
 class _Taking:

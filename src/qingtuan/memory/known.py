@@ -22,6 +22,8 @@ _TITLED = frozenset({"preference", "rule", "project", "event", "task"})
 
 _NOTES = "notes"
 _BY_FOLDER = {"preferences": "preference", "rules": "rule", "records": "event", _NOTES: "note"}
+BY_HAND = frozenset({"manual", "hand"})
+"""How entries came about that a person wrote themselves, by command or into the page."""
 _PREFIXES = {"user": "", "shared": "G", "group": "群"}
 
 

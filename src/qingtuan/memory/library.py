@@ -7,20 +7,22 @@ Pages are parsed once per content. Whatever is shown has passed a `Sight`; what 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 
 from qingtuan.errors import NotThere, PageUnreadable, StorageFailed
 from qingtuan.identity.privacy import Sight
-from qingtuan.identity.scopes import SHARED, Scope
+from qingtuan.identity.scopes import SHARED, Scope, Visibility
 from qingtuan.indexes.base import Entry, Hit, Query
 from qingtuan.indexes.indexes import Index
 from qingtuan.memory import indexing
 from qingtuan.memory.current import Current
 from qingtuan.memory.holdings import Holdings
-from qingtuan.memory.known import Known, Note, origin_of
+from qingtuan.memory.known import BY_HAND, Known, Note, origin_of
 from qingtuan.memory.likeness import parse_aliases
 from qingtuan.memory.room import Room
+from qingtuan.memory.wiki.listing import Problem
 from qingtuan.memory.wiki.page import Page, parse
 from qingtuan.memory.wiki.store import WikiStore
 from qingtuan.memory.wiki.walls import scope_of
@@ -63,6 +65,19 @@ class Library:
         wanted = sight.searches(self.scopes()).items()
         found = (self._room(scope).current(labels, day) for scope, labels in wanted)
         return [current for current in found if current.entries]
+
+    def counts(self, sight: Sight, day: date, *, by_hand: bool = False) -> dict[Scope, Counter[str]]:
+        """How many entries hold on a day, by scope and kind, as far as this reader may be told; with `by_hand` only
+        those that people wrote themselves. Scopes with none are left out."""
+        found: dict[Scope, Counter[str]] = {}
+        for scope in self.scopes():
+            if sight.counts(scope):
+                current = self._room(scope).current(sight.labels(scope) or frozenset(Visibility), day)
+                counted = Counter(
+                    known.type for known in current.entries if not by_hand or known.belief.data.how in BY_HAND
+                )
+                found |= {scope: counted} if counted else {}
+        return found
 
     def page(self, sight: Sight, path: str) -> Page | None:
         """A page as it is now, for a reader who may see all of its scope; None for everybody else, and where there is
@@ -147,6 +162,18 @@ class Library:
         """Paths of a scope where something stands that is no readable page."""
         refused = {problem.path for problem in self.store.problems() if scope_of(problem.path) == scope}
         return frozenset(refused | self._room(scope).unreadable)
+
+    def problems(self) -> list[Problem]:
+        """Every file of the wiki that is no readable page, and why: for whoever has to mend it."""
+        found = {problem.path: problem.words for problem in self.store.problems()}
+        for scope in self.scopes():
+            for path in self._room(scope).unreadable:
+                try:
+                    snapshot = self.store.read(path)
+                    parse(snapshot.data if snapshot else b"")
+                except (PageUnreadable, NotThere) as error:
+                    found[path] = error.words
+        return [Problem(path, words) for path, words in sorted(found.items())]
 
     def content(self, path: str) -> str | None:
         """The hash of the page at `path` as it was last read; None where there is none."""

@@ -72,7 +72,8 @@ class Memory:
             StorageFailed: the disk or git refuses.
         """
         space = by.reader.space
-        scope = Scope.of_group(space.id) if by.about_group(wish.subject) else Scope.of_person(by.reader.person)
+        of_group = (wish.for_group and space.is_group) or by.about_group(wish.subject)
+        scope = Scope.of_group(space.id) if of_group else Scope.of_person(by.reader.person)
         if not self.writer.may_write(by, scope):
             raise NotAllowed(MAY_NOT_WRITE)
         candidate, policy = candidate_of(wish, by), self.policies.of(space)

@@ -69,6 +69,11 @@ class Recall:
         self._listener = listener
         self._fronts: dict[Reader, tuple[Sources, Budget, Front]] = {}
 
+    @property
+    def budget(self) -> int:
+        """Characters of memory that a request may carry."""
+        return self._budget.whole
+
     async def search(
         self, view: Sight, query: str, limit: int, *, today: date, as_of: date | None = None
     ) -> list[Known | Note]:

@@ -36,7 +36,8 @@ def candidate_of(wish: Wish, by: By) -> Candidate:
         )
     manual = wish.how == "manual"
     text = statement(wish.content, by, manual=manual)
-    how: How = "manual" if manual else ("explicit" if by.explicit else "tool")
+    by_hand: How = "preference" if wish.kind == "preference" else "manual"
+    how: How = by_hand if manual else ("explicit" if by.explicit else "tool")
     value = _clean(wish.value, by, manual=manual)
     writing = Writing(how, by.reader.space, wish.predicate, value or text, by.words)
     label = visibility_for_write(writing)
@@ -45,7 +46,7 @@ def candidate_of(wish: Wish, by: By) -> Candidate:
         said_at=by.said_at,
         kind=wish.kind,
         topic=_clean(wish.topic, by, manual=manual) or None,
-        subject=by.subject(_clean(wish.subject, by, manual=manual)),
+        subject=by.subject(_clean(wish.subject, by, manual=manual), for_group=wish.for_group),
         predicate=_clean(wish.predicate, by, manual=manual) or None,
         value=value or None,
         since=wish.since,

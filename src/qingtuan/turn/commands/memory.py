@@ -10,7 +10,6 @@ from typing import Literal
 from qingtuan.errors import NotAllowed, UsageWrong
 from qingtuan.identity.people import People
 from qingtuan.identity.privacy import Prints, answer_in_private, event_sight, may_write, sight
-from qingtuan.identity.redaction import secrets_in
 from qingtuan.identity.scopes import SHARED, Reader, Role, Scope, Visibility
 from qingtuan.language import Language, Words
 from qingtuan.memory.acts import By, Wish
@@ -19,6 +18,7 @@ from qingtuan.memory.known import Known
 from qingtuan.memory.memory import Memory
 from qingtuan.memory.recall import Listener, Recall
 from qingtuan.memory.undoing import Undoing
+from qingtuan.turn.commands.adding import WAITS, hidden
 from qingtuan.turn.commands.behalf import by_of
 from qingtuan.turn.commands.registry import Command, CommandReply, Form, Invocation
 from qingtuan.turn.commands.running import IN_PRIVATE
@@ -143,12 +143,10 @@ class _Subcommands:
         done = await self._memory.remember(Wish(content=text, kind="fact", how="manual"), self.by(invocation))
         known, language = done.known, invocation.language
         if known is None:
-            return _WAITS.say(language).format(reason=done.reason.say(language) if done.reason else "")
+            return WAITS.say(language).format(reason=done.reason.say(language) if done.reason else "")
         told = _SAME if done.outcome == "same" else _ADDED
-        kept = secrets_in(known.belief.text)
-        hidden = [kind.words.say(language) for kind in secrets_in(text) if kind not in kept]
-        more = _HIDDEN.say(language).format(kinds="、".join(hidden)) if hidden else ""
-        return told.say(language).format(name=known.name, text=known.belief.statement) + more
+        said = told.say(language).format(name=known.name, text=known.belief.statement)
+        return said + hidden(text, known, language)
 
     async def delete(self, invocation: Invocation, argument: str) -> str:
         gone = await self._memory.editing.retire(_changing(argument, invocation), self.by(invocation))
@@ -318,8 +316,6 @@ _ALL = Words("[全局] ", "[for all] ")
 _EMPTY = Words("还没有记住什么。添加：/memory add 内容", "Nothing is remembered yet. Add: /memory add TEXT")
 _EMPTY_HERE = Words("这个群还没有记住什么。", "Nothing is remembered of this group yet.")
 _ADDED = Words("记住了（#{name}）。", "Noted (#{name}).")
-_WAITS = Words("先没有记：{reason}", "Not written yet: {reason}")
-_HIDDEN = Words("{kinds}不记，已隐去。", " {kinds}: not kept, hidden.")
 _FROM = Words("（{day} 起）", " (from {day})")
 _UNTIL = Words("（到 {day}）", " (until {day})")
 _TOO_LONG = Words("置顶的太长了，这几条放不下：{names}", " Pinned entries are too long; these do not fit: {names}")
