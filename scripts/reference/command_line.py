@@ -9,7 +9,7 @@ from importlib import import_module
 
 from qingtuan.cli import COMMANDS, INTERRUPTED
 from qingtuan.cli.parser import Parser
-from qingtuan.cli.running import EXITS
+from qingtuan.cli.running import EXITS, module_of
 from qingtuan.language import Language, Words
 from scripts.reference.errors import exit_status, tree
 from scripts.reference.instance import Instance
@@ -165,7 +165,7 @@ def _forms(name: str, words: Words) -> list[_Form]:
 
 def _parser(name: str, words: Words, language: Language) -> Parser:
     parser = Parser(language, prog=f"qingtuan {name}", description=words.say(language))
-    import_module(f"qingtuan.cli.{name}").arguments(parser)
+    import_module(module_of(name)).arguments(parser)
     return parser
 
 

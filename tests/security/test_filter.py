@@ -42,6 +42,7 @@ BENEATH: dict[str, str] = {
     "library.Library.entries": "what the index holds, for rebuilding it",
     "library.Library.stamps": "hashes, for verifying the index",
     # Writing
+    "writing.Writer.said": "when something was said, and nothing of it",
     "writing.Writer.numbered": "entries before and after a write, for the events that tell of it",
     "memory.Memory.edited": "paths that were changed by hand",
     # What waits for somebody's word

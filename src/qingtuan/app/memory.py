@@ -17,6 +17,7 @@ from qingtuan.language import Language
 from qingtuan.memory.asking import Customs
 from qingtuan.memory.compressing import SummaryRules
 from qingtuan.memory.extraction import Extraction, ExtractionRules
+from qingtuan.memory.importing.importing import Importing
 from qingtuan.memory.injection import Budget
 from qingtuan.memory.learning import Learning
 from qingtuan.memory.library import Library
@@ -53,6 +54,7 @@ class Remembering:
     summaries: Summaries
     learning: Learning
     reviewing: Reviewing
+    importing: Importing
     recollection: Recollection
     customs: Customs
 
@@ -115,6 +117,7 @@ def remembering(home: Home, settings: Settings, people: People, record: Record) 
         summaries=Summaries(log, rules, customs),
         learning=Learning(extraction, memory),
         reviewing=Reviewing(memory, log, people, clock),
+        importing=Importing(memory.writer, clock),
         recollection=Recollection(log, people, indexes.open("episodes"), clock),
         customs=customs,
     )

@@ -11,6 +11,7 @@ from typing import Any
 from qingtuan.app import App
 from qingtuan.backups.order import order_from_json, report_of
 from qingtuan.channels.cli.link import Job, Report, Result, Speaker
+from qingtuan.cli import moving
 from qingtuan.errors import UsageWrong
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
@@ -32,6 +33,8 @@ def jobs_of(app: App) -> Mapping[str, Job]:
         "backup": partial(_backup, app),
         "index.rebuild": partial(_rebuild, app),
         "index.verify": partial(_verify, app),
+        "import.propose": partial(moving.propose, app),
+        "import.write": partial(moving.write, app),
         "memory.preview": partial(_preview, app),
         "questions": partial(_questions, app),
         "review.items": partial(_review_items, app),

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Coroutine, Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Protocol, cast
 
 from qingtuan.cli import COMMANDS, INTERRUPTED, language_before_settings
@@ -118,4 +119,9 @@ def _find(given: Sequence[str]) -> tuple[str, Command]:
         raise UsageWrong(
             Words(_UNKNOWN.zh.format(name=name, near=hint.zh), _UNKNOWN.en.format(name=name, near=hint.en))
         )
-    return name, cast(Command, import_module(f"qingtuan.cli.{name}"))
+    return name, cast(Command, import_module(module_of(name)))
+
+
+def module_of(name: str) -> str:
+    """The module of a command. A name that Python keeps for itself has `_` behind it."""
+    return f"qingtuan.cli.{name}{'_' if iskeyword(name) else ''}"

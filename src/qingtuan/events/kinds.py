@@ -162,6 +162,20 @@ class Kind(StrEnum):
             "每周一次，问一个人要不要记住等着的几条。", "A person was asked, once a week, about what waits for review."
         ),
     )
+    MEMORY_IMPORTED = (
+        "memory.imported",
+        Words(
+            "一个人把别处的记忆带了进来：从哪里，几条。",
+            "A person brought memory in from elsewhere: from where, and how much.",
+        ),
+    )
+    STATEMENT_IMPORTED = (
+        "statement.imported",
+        Words(
+            "导入时读到的一句话，连同它的文件和日期；有一条记忆由它而来。",
+            "A statement as an import read it, with its file and its day; an entry comes from it.",
+        ),
+    )
     WRITE_UNDONE = "write.undone", Words("一次写入撤销了。", "A write was taken back.")
     PAGE_EDITED = "page.edited", Words("有人手改了页面。", "Somebody changed pages by hand.")
     NOTE_WRITTEN = "note.written", Words("一篇笔记写成了一页。", "A note was written as a page.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import groupby
 from typing import assert_never
 
 from qingtuan.identity.scopes import Visibility
@@ -90,19 +91,28 @@ def apply(pages: Mapping[str, Page], changes: Iterable[Change], day: date) -> di
         PageUnreadable: a page would become too long or unreadable.
     """
     touched: dict[str, Page] = {}
-    for change in changes:
-        if isinstance(change, Created):
-            if change.path in pages:
-                raise KeyError(change.path)
-            touched[change.path] = change.page
+    for (path, kind), run in groupby(changes, key=lambda change: (change.path, type(change))):
+        if kind is Created:
+            for change in run:
+                if path in pages or path in touched or not isinstance(change, Created):
+                    raise KeyError(path)
+                touched[path] = change.page
+            continue
+        page = touched[path] if path in touched else pages[path]
+        if kind is Added:
+            # Entries that come one after the other are written in one go: each by itself reads the whole page again.
+            page = edits.with_all_current(page, [change.new for change in run if isinstance(change, Added)], day)
         else:
-            page = touched[change.path] if change.path in touched else pages[change.path]
-            touched[change.path] = _changed(page, change, day)
+            for change in run:
+                page = _changed(page, change, day)
+        touched[path] = page
     return touched
 
 
-def _changed(page: Page, change: Numbered | Added | Recorded | Superseded | Ended | Annotated, day: date) -> Page:
+def _changed(page: Page, change: Change, day: date) -> Page:
     match change:
+        case Created():
+            raise KeyError(change.path)
         case Numbered():
             return edits.numbered(page, change.first, day, since=day, taken=change.taken)[0]
         case Added():

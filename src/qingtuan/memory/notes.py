@@ -15,7 +15,7 @@ from qingtuan.identity.redaction import mask
 from qingtuan.identity.scopes import Scope, Visibility
 from qingtuan.identity.trust import inherit
 from qingtuan.ids import Ids
-from qingtuan.language import Words
+from qingtuan.language import Language, Words
 from qingtuan.memory.acts import MAY_NOT_WRITE, By
 from qingtuan.memory.known import origin_of, type_of
 from qingtuan.memory.library import Library
@@ -29,9 +29,9 @@ from qingtuan.memory.wiki.walls import scope_of
 from qingtuan.messages import Origin
 from qingtuan.storage.files import content_hash
 
-_LONGEST = 200_000
+LONGEST = 200_000
 """Characters of what is written at once."""
-_LONGEST_TITLE = 100
+LONGEST_TITLE = 100
 _TRIES = 5
 _DATA = re.compile(r"<!--(?=[ \t]*qingtuan)")
 _CONFLICT = re.compile(r"^(?=<{7}|={7}|>{7}|\|{7})", re.MULTILINE)
@@ -75,14 +75,14 @@ class Notes:
         scope = Scope.of_person(by.reader.person)
         if not may_write(by.reader, scope):
             raise NotAllowed(MAY_NOT_WRITE)
-        title, content = _title(title, by), _safe(content, by)
+        title, content = safe_title(title, by.language), safe_text(content, by.language)
         if not title or not content:
             raise ToolFailed(Words("笔记要有标题和内容。", "A note needs a title and content."))
-        if len(title) > _LONGEST_TITLE or len(content) > _LONGEST:
+        if len(title) > LONGEST_TITLE or len(content) > LONGEST:
             raise ToolFailed(
                 Words(
-                    f"标题最多 {_LONGEST_TITLE} 字，内容最多 {_LONGEST} 字。",
-                    f"A title has at most {_LONGEST_TITLE} characters, the content {_LONGEST}.",
+                    f"标题最多 {LONGEST_TITLE} 字，内容最多 {LONGEST} 字。",
+                    f"A title has at most {LONGEST_TITLE} characters, the content {LONGEST}.",
                 )
             )
         for _ in range(_TRIES):
@@ -135,10 +135,10 @@ class Notes:
             page = parse(before)
             added = ["", *content.split("\n")]
         page = read_page(inserted(page.lines, len(page.lines), added))
-        return dated(_marked(page, by.origin), day)
+        return dated(marked(page, by.origin), day)
 
 
-def _marked(page: Page, origin: Origin) -> Page:
+def marked(page: Page, origin: Origin) -> Page:
     """The page with its origin, which is the least trusted of all that was ever written on it."""
     known = origin_of(page)
     wanted = inherit([origin, known]) if known else origin
@@ -155,13 +155,14 @@ def _marked(page: Page, origin: Origin) -> Page:
     return read_page(inserted(lines, page.layout.body - 1, [line]))
 
 
-def _title(title: str, by: By) -> str:
-    return _CLOSING_MARKS.sub("", one_line(mask(title, language=by.language).text)).strip()
+def safe_title(title: str, language: Language) -> str:
+    """A title without secrets, on one line; may be empty."""
+    return _CLOSING_MARKS.sub("", one_line(mask(title, language=language).text)).strip()
 
 
-def _safe(content: str, by: By) -> str:
+def safe_text(content: str, language: Language) -> str:
     """The text without secrets, and without anything that could pass for our own structure on a page."""
     text = content.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace").decode()
     text = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) != "Cc")
-    text = _DATA.sub("&lt;!--", mask(text, language=by.language).text).strip()
+    text = _DATA.sub("&lt;!--", mask(text, language=language).text).strip()
     return _CONFLICT.sub(" ", text)

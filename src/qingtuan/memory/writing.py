@@ -84,7 +84,7 @@ class Writer:
             aliases=self.library.aliases(),
             unreadable=self.library.unreadable(scope) | self.library.notes(scope).keys(),
             root=f"{scope.folder}/",
-            said=self._said,
+            said=self.said,
         )
 
     def floor(self, scope: Scope) -> int:
@@ -124,7 +124,7 @@ class Writer:
                 page = edits.with_data(page, entry.number, entry.data, today)
         return page
 
-    def _said(self, event: str) -> datetime | None:
+    def said(self, event: str) -> datetime | None:
         """When something was said. A message may have been on its way for a while."""
         found = self.log.get(event)
         said_at = found.payload.get("said_at") if found else None

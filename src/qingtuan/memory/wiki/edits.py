@@ -12,7 +12,7 @@ Then nothing was changed, and the caller decides again on the page as it is now.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from types import MappingProxyType
@@ -25,6 +25,7 @@ from qingtuan.memory.wiki.one_line import one_line
 from qingtuan.memory.wiki.page import Belief, Page
 from qingtuan.memory.wiki.surgery import (
     appended,
+    appended_all,
     changed,
     dated,
     into_history,
@@ -61,9 +62,15 @@ class Moved:
 
 def with_current(page: Page, new: NewBelief, day: date) -> Page:
     """`new` at the end of 当前, which is made if it is missing."""
-    text = _line_text(new.text)
-    page = appended(page, [Line(f"- {text} ^{new.number}", "")], language_for(page, text))
-    return dated(with_data_lines(page, {new.number: new.data}), day)
+    return with_all_current(page, [new], day)
+
+
+def with_all_current(page: Page, new: Sequence[NewBelief], day: date) -> Page:
+    """All of `new` (at least one) at the end of 当前, in their order: the same as one after the other, in one go."""
+    texts = [_line_text(one.text) for one in new]
+    blocks = [[Line(f"- {text} ^{one.number}", "")] for text, one in zip(texts, new, strict=True)]
+    page = appended_all(page, blocks, language_for(page, texts[0]))
+    return dated(with_data_lines(page, {one.number: one.data for one in new}), day)
 
 
 def with_history(page: Page, new: NewBelief, until: date, day: date) -> Page:

@@ -34,7 +34,7 @@ def language_for(page: Page, text: str) -> Language:
 
 
 def changed(page: Page, start: int, end: int, block: Sequence[Line]) -> Page:
-    """The page with `block` (one bullet, or nothing) instead of the lines from `start` to before `end`.
+    """The page with `block` (bullets, or nothing) instead of the lines from `start` to before `end`.
 
     A cut can make neighbours run together: a rule below a paragraph becomes a heading, an indented bullet joins the
     one above. Then something invisible is put between them.
@@ -55,10 +55,15 @@ def changed(page: Page, start: int, end: int, block: Sequence[Line]) -> Page:
 
 def appended(page: Page, block: Sequence[Line], language: Language) -> Page:
     """The page with a bullet after the last one of 当前 (above any heading below it)."""
+    return appended_all(page, [block], language)
+
+
+def appended_all(page: Page, blocks: Sequence[Sequence[Line]], language: Language) -> Page:
+    """The page with several bullets after the last one of 当前, each a block of its own."""
     page, section = _with_section(page, language, current=True)
     bullets = _own_bullets(page, section)
     at = bullets[-1].item.end if bullets else _after_text(page, section.heading + 1, section.own)
-    return changed(page, at, at, _fitted(page, block, bullets[-1:]))
+    return changed(page, at, at, [line for block in blocks for line in _fitted(page, block, bullets[-1:])])
 
 
 def into_history(page: Page, block: Sequence[Line], language: Language, since: date | None = None) -> Page:
@@ -135,7 +140,7 @@ def _place(belief: Belief) -> tuple[int | None, str, bool]:
 
 
 def _words_of(block: Sequence[Line]) -> list[tuple[str, int]]:
-    """The same of the bullet that `block` is, read by itself."""
+    """The same of the bullets that `block` is, read by itself."""
     texts = [line.text for line in block]
     items = scan(texts).items
     return [(read_own(texts[item.start : item.own], item.prefix).text, item.end - item.own) for item in items]
