@@ -158,8 +158,7 @@ class Recall:
         if (said := self._said(known, story)) is None:
             lines.append((_ERASED if known.belief.data.source else _BY_HAND).say(language))
         elif self._shown(said, view):
-            who, text = said.payload.get("account", "?"), said.payload.get("text", "")
-            lines.append(_SAID.say(language).format(when=_moment(said, listener), who=who, text=text))
+            lines.append(_told(said, listener))
         else:
             lines.append(_SAID_ELSEWHERE.say(language))
         for event in story:
@@ -185,7 +184,7 @@ class Recall:
         if event is not None and event.kind is Kind.CONFIRMATION_ANSWERED and event.place.turn:
             begun = next((e for e in self._log.of_turn(event.place.turn) if e.kind is Kind.TURN_STARTED), None)
             event = self._log.get(begun.cause) if begun is not None and begun.cause else None
-        return event if event is not None and event.kind is Kind.MESSAGE_RECEIVED else None
+        return event if event is not None and event.kind in (Kind.MESSAGE_RECEIVED, Kind.STATEMENT_IMPORTED) else None
 
     def _shown(self, event: Event, view: EventSight) -> bool:
         condition, values = view.where()
@@ -238,8 +237,23 @@ def _moment(event: Event, listener: Listener) -> str:
     return f"{event.time.astimezone(listener.zone):%Y-%m-%d %H:%M}"
 
 
+def _told(said: Event, listener: Listener) -> str:
+    """What an entry goes back to: who said it, or from which file it was taken."""
+    payload, language = said.payload, listener.language
+    text, when = payload.get("text", ""), _moment(said, listener)
+    if said.kind is Kind.STATEMENT_IMPORTED:
+        place = f"{payload.get('file', '?')}:{payload['line']}" if payload.get("line") else payload.get("file", "?")
+        day = day_of(datetime.fromisoformat(payload["said_at"]), listener.zone)
+        return _IMPORTED.say(language).format(when=when, place=place, day=day, text=text)
+    return _SAID.say(language).format(when=when, who=payload.get("account", "?"), text=text)
+
+
 _WHERE = Words("在 {path}", "stands in {path}")
 _SAID = Words("{when}，{who} 说：「{text}」", "{when}, {who} said: “{text}”")
+_IMPORTED = Words(
+    "{when} 从 {place} 导入，那里写于 {day}：「{text}」",
+    "{when}, imported from {place}, written there on {day}: “{text}”",
+)
 _SAID_ELSEWHERE = Words("原话不是在这里说的。", "It was not said where you can read it.")
 _BY_HAND = Words("是手写在页面里的，没有对应的话。", "It was written into the page by hand; nothing was said.")
 _ERASED = Words("原话已经不在记录里了。", "What was said is not in the record any more.")
