@@ -13,9 +13,9 @@ EVEN = Weights(cjk=1.0, latin=1.0)
 def signals(
     words: list[float], coverage: list[float], cosines: list[float], keys: list[float] | None = None
 ) -> fusion.Signals:
-    return fusion.Signals(
-        Lexical(np.array(words), np.array(coverage)), np.array(cosines), np.array(keys or [0.0] * len(words))
-    )
+    near = np.array(cosines)
+    told = Lexical(np.array(words), np.array(coverage))
+    return fusion.Signals(told, near, np.array(keys or [0.0] * len(words)), ~np.isnan(near))
 
 
 def order(of: fusion.Signals, weights: Weights = EVEN, cjk: float = 1.0) -> list[int]:
@@ -65,10 +65,10 @@ def test_spreading() -> None:
 
 
 def test_neighbours_lend_within_their_document_only() -> None:
-    documents, times = np.array([1, 1, 1, 2]), np.array([1.0, 2.0, 3.0, 4.0])
-    lent = fusion.with_neighbours(np.array([0.0, 1.0, 0.0, 0.0]), documents, times, 0.5)
+    order, documents = np.array([2, 1, 0, 3]), np.array([1, 1, 1, 2])
+    lent = fusion.with_neighbours(np.array([0.0, 1.0, 0.0, 0.0]), order, documents, 0.5)
     assert lent.tolist() == [0.5, 1.0, 0.5, 0.0]
-    assert fusion.with_neighbours(np.array([1.0]), np.array([1]), np.array([1.0]), 0.5).tolist() == [1.0]
+    assert fusion.with_neighbours(np.array([1.0]), np.array([0]), np.array([1]), 0.5).tolist() == [1.0]
 
 
 def test_of_equals_the_newest_comes_first() -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qingtuan.indexes.base import Entry
-from qingtuan.indexes.store import Damaged, Model, ScopeFile, file_name, files_of, scope_of
+from qingtuan.indexes.base import Entry, Model
+from qingtuan.indexes.store import Damaged, ScopeFile, file_name, files_of, scope_of
 
 MODEL = Model("m", 2)
 
@@ -77,7 +77,7 @@ def test_a_line_that_moves_keeps_its_vector(path: Path) -> None:
     assert file.move("b.md", "c.md")
     assert not file.move("b.md", "c.md")
     assert [(entry.document, entry.id) for _, entry in file.entries()] == [("c.md", "9")]
-    assert file.view(MODEL).rows.tolist() == [[1, 0]]
+    assert file.all_rows(file.view(MODEL)).tolist() == [[1, 0]]
     file.close()
 
 
@@ -91,7 +91,7 @@ def test_vectors_of_another_model_are_not_compared(path: Path) -> None:
     assert file.without_vectors("n", 10) == [(seq, "一")]
     file.store_vectors(other, [seq], np.eye(3, dtype=np.float32)[:1])
     assert file.model() == other
-    assert file.view(other).rows.tolist() == [[1, 0, 0]]
+    assert file.all_rows(file.view(other)).tolist() == [[1, 0, 0]]
     file.close()
 
 

@@ -40,12 +40,25 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """The entries of a document whose label is a number from `first` to `last`, both included."""
+
+    document: str
+    first: int
+    last: int
+
+
+Allowed = frozenset[str] | tuple[Span, ...] | None
+"""What may be seen of a scope: the entries with one of these labels, or within one of these spans; None for all."""
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """What to look for, and what the reader may see."""
 
     text: str
-    allowed: Mapping[str, frozenset[str] | None]
-    """Scope → the labels that may be seen there, None for all. What is not named does not exist."""
+    allowed: Mapping[str, Allowed]
+    """What may be seen, scope by scope. What is not named does not exist."""
     limit: int = 10
     """At most this many hits, 1 or more."""
     since: float | None = None
@@ -64,6 +77,14 @@ class Query:
     For many short entries of one mould ("List issues.", "List forks."): they lie close to each other and a little
     too close to every query, and hide the one entry that is meant. For what people write: 0.
     """
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What made vectors."""
+
+    name: str
+    dimension: int
 
 
 @dataclass(frozen=True, slots=True)

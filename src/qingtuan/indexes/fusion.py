@@ -42,11 +42,13 @@ class Signals:
     """NaN where there is no vector."""
     keys: Floats
     """0 where no key of the entry stands in the query, up to 1 for a rare one."""
+    near: npt.NDArray[np.bool_]
+    """Which entries their meaning brings up: those with a vector, or of very many the nearest."""
 
     @property
     def found(self) -> npt.NDArray[np.bool_]:
         """The entries that any signal knows: the union, so that no signal can hide what another one found."""
-        known: npt.NDArray[np.bool_] = ~np.isnan(self.cosines) | (self.lexical.scores > 0) | (self.keys > 0)
+        known: npt.NDArray[np.bool_] = self.near | (self.lexical.scores > 0) | (self.keys > 0)
         return known
 
 
@@ -102,9 +104,9 @@ def spread(values: Floats) -> Floats:
     return stretched
 
 
-def with_neighbours(scores: Floats, documents: Places, times: Floats, share: float) -> Floats:
-    """`scores` plus `share` of the better score of the entries just before and after in the same document."""
-    order = np.lexsort((times, documents))
+def with_neighbours(scores: Floats, order: Places, documents: Places, share: float) -> Floats:
+    """`scores` plus `share` of the better score of the entries just before and after in the same document. `order`
+    holds the places of all entries, by document and time."""
     ordered, of = scores[order], documents[order]
     same = of[1:] == of[:-1]
     lent = np.zeros(len(scores))

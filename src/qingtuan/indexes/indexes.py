@@ -16,23 +16,25 @@ from typing import TypeVar
 
 from qingtuan.clock import Clock
 from qingtuan.errors import Bug, LimitReached
-from qingtuan.indexes.base import Difference, Embedder, Entry, Extent, Health, Hit, Progress, Query
+from qingtuan.indexes.base import Allowed, Difference, Embedder, Entry, Extent, Health, Hit, Model, Progress, Query
 from qingtuan.indexes.embedding import Embeddings, use_one_thread
 from qingtuan.indexes.rebuild import Generations, compare, fill
 from qingtuan.indexes.shelf import Shelf
-from qingtuan.indexes.store import Damaged, Model
+from qingtuan.indexes.store import Damaged
 from qingtuan.language import Words
 
 _T = TypeVar("_T")
 _Change = Callable[[Shelf], bool]
 
 _EMBED_BATCH = 64
+_MOST_ROWS = 40_000
+"""Vectors that are kept in memory: of 512 numbers, 80 MB."""
 
 
 class Indexes:
     """The folder of all indexes, and the embedding model that they share."""
 
-    def __init__(self, folder: Path, embedder: Embedder | None, clock: Clock, *, open_files: int = 16) -> None:
+    def __init__(self, folder: Path, embedder: Embedder | None, clock: Clock, *, open_files: int = 64) -> None:
         """`embedder` None: words alone find things. `open_files`: scopes of each index that stay open, 1 or more."""
         use_one_thread()
         self._folder = folder
@@ -76,7 +78,7 @@ class Indexes:
 class Index:
     """Entries of one kind, in a file per scope."""
 
-    def __init__(self, folder: Path, embeddings: Embeddings, *, open_files: int = 16) -> None:
+    def __init__(self, folder: Path, embeddings: Embeddings, *, open_files: int = 64) -> None:
         self._embeddings = embeddings
         self._open_files = open_files
         self._lock = threading.RLock()
@@ -113,9 +115,11 @@ class Index:
             for scope in sorted(query.allowed):
                 self._embed(self._shelf, [scope], self._embeddings.batch, _silent)
         with self._lock, self._shelf.guarded(*query.allowed):
-            return search(self._shelf.reading, query, meaning, self._embeddings.weights)
+            found = search(self._shelf.reading, query, meaning, self._embeddings.weights)
+            self._shelf.trim(_MOST_ROWS)
+            return found
 
-    def _anything(self, allowed: Mapping[str, frozenset[str] | None]) -> bool:
+    def _anything(self, allowed: Mapping[str, Allowed]) -> bool:
         with self._lock:
             self._follow()
             for scope, labels in allowed.items():

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qingtuan.indexes import fusion, lexical, terms, vectors
-from qingtuan.indexes.base import Entry, Hit, Query, Weights
-from qingtuan.indexes.store import Model, ScopeFile, View
+from qingtuan.indexes.base import Allowed, Entry, Hit, Model, Query, Weights
+from qingtuan.indexes.store import ScopeFile
+from qingtuan.indexes.view import View
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -21,6 +22,11 @@ _KEY_SHARE = 0.5
 """How much of a key must stand in a query."""
 _CANDIDATES = 500
 """Entries that are compared with each other where crowding counts: 6 ms; of 1,000 it would be four times as much."""
+_EXACT = 20_000
+"""Entries up to which each is compared with the query. Of more than that the signs are, and then those that they or
+words bring up."""
+_LOOKED_AT = 600
+"""Entries that are compared with the query for their signs, and as many for their words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +63,24 @@ def search(open_scope: OpenScope, query: Query, meaning: Meaning | None, weights
     for scope in sorted(query.allowed):
         file = open_scope(scope)
         view = file.view(meaning.model if meaning else None) if file else None
-        rows = np.flatnonzero(_visible(view, query, query.allowed[scope])) if view else np.empty(0, dtype=np.int64)
-        if file and view and rows.size:
-            parts.append(_part(file, total, view, rows, wanted, folded))
-            total += rows.size
+        if file and view:
+            visible = _visible(file, view, query, query.allowed[scope])
+            rows = np.flatnonzero(visible)
+            if rows.size:
+                parts.append(_part(file, total, view, rows, _Words(wanted, folded)))
+                total += rows.size
     if not parts:
         return []
     times = np.concatenate([part.view.times[part.rows] for part in parts])
-    signals = _signals(parts, meaning, folded)
-    ranked = replace(signals, cosines=_uncrowded(parts, signals.cosines, query.crowding)) if query.crowding else signals
-    scores = fusion.fuse(ranked, weights, terms.cjk_share(wanted))
+    lengths = np.concatenate([part.view.lengths[part.rows] for part in parts])
+    postings = [np.concatenate(several) for several in zip(*(part.postings for part in parts), strict=True)]
+    words, keys = lexical.score(postings, lengths), _keys(parts, folded, total)
+    cosines, near = _cosines(open_scope, parts, meaning, words.scores + keys)
+    crowded = _uncrowded(open_scope, parts, cosines, query.crowding) if query.crowding else cosines
+    signals = fusion.Signals(words, cosines, keys, near)
+    scores = fusion.fuse(replace(signals, cosines=crowded), weights, terms.cjk_share(wanted))
     if query.neighbours:
-        scores = fusion.with_neighbours(scores, _documents(parts), times, query.neighbours)
+        scores = fusion.with_neighbours(scores, _order(parts), _documents(parts), query.neighbours)
     ties = np.concatenate([part.view.hashes[part.rows] for part in parts])
     places = fusion.best(scores, times, ties, signals.found, query.limit)
     return sorted(
@@ -77,7 +89,15 @@ def search(open_scope: OpenScope, query: Query, meaning: Meaning | None, weights
     )
 
 
-def _part(file: ScopeFile, start: int, view: View, rows: Places, wanted: Sequence[str], folded: str) -> _Part:
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What a query looks for by its words."""
+
+    terms: Sequence[str]
+    folded: str
+
+
+def _part(file: ScopeFile, start: int, view: View, rows: Places, words: _Words) -> _Part:
     seqs = view.seqs[rows]
 
     def places(of: Sequence[int]) -> Places:
@@ -93,33 +113,82 @@ def _part(file: ScopeFile, start: int, view: View, rows: Places, wanted: Sequenc
         start=start,
         view=view,
         rows=rows,
-        postings=[places(file.holding(term)) for term in wanted],
-        keys={key: places(of) for key, of in file.keyed(folded).items()},
+        postings=[places(file.holding(term)) for term in words.terms],
+        keys={key: places(of) for key, of in file.keyed(words.folded).items()},
     )
 
 
-def _signals(parts: Sequence[_Part], meaning: Meaning | None, folded: str) -> fusion.Signals:
-    lengths = np.concatenate([part.view.lengths[part.rows] for part in parts])
-    postings = [np.concatenate(several) for several in zip(*(part.postings for part in parts), strict=True)]
+def _cosines(
+    open_scope: OpenScope, parts: Sequence[_Part], meaning: Meaning | None, by_words: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """How near each entry is to the query, NaN without a vector, and which entries that brings up. `by_words`: more
+    than 0 where words or keys fit."""
+    total = len(by_words)
     if meaning is None:
-        cosines = np.full(len(lengths), np.nan)
-    else:
-        cosines = np.concatenate([vectors.cosines(part.view.rows, meaning.vector)[part.rows] for part in parts])
-    return fusion.Signals(lexical.score(postings, lengths), cosines, _keys(parts, folded, len(lengths)))
+        return np.full(total, np.nan), np.zeros(total, dtype=np.bool_)
+    vector, read = meaning.vector, list(_read(open_scope, parts))
+    if total <= _EXACT:
+        every = [vectors.cosines(file.all_rows(part.view), vector)[part.rows] for file, part in read]
+        exact = np.concatenate(every)
+        return exact, ~np.isnan(exact)
+    query = vectors.signs(vector[np.newaxis])
+    kept = [vectors.nearness(file.all_signs(part.view)[part.rows], query, len(vector)) for file, part in read]
+    about = np.concatenate(kept)
+    about[~np.concatenate([part.view.stored[part.rows] for part in parts])] = np.nan
+    fitting = np.flatnonzero(by_words)
+    if len(fitting) > _LOOKED_AT:
+        fitting = fitting[np.argpartition(-by_words[fitting], _LOOKED_AT - 1)[:_LOOKED_AT]]
+    places = np.union1d(fusion.nearest(about, _LOOKED_AT), fitting)
+    exact = vectors.cosines(_rows_at(open_scope, parts, places), vector)
+    # What was not looked at closely counts as far as the farthest, and is not brought up.
+    known = np.append(about[~np.isnan(about)], exact[~np.isnan(exact)])
+    cosines = np.where(np.isnan(about), np.nan, known.min() if known.size else 0.0)
+    cosines[places] = exact
+    near = np.zeros(total, dtype=np.bool_)
+    near[places] = ~np.isnan(exact)
+    return cosines, near
 
 
-def _uncrowded(parts: Sequence[_Part], cosines: npt.NDArray[np.float64], share: float) -> npt.NDArray[np.float64]:
+def _read(open_scope: OpenScope, parts: Sequence[_Part]) -> Iterator[tuple[ScopeFile, _Part]]:
+    for part in parts:
+        if (file := open_scope(part.scope)) is not None:
+            yield file, part
+
+
+def _rows_at(open_scope: OpenScope, parts: Sequence[_Part], places: Places) -> npt.NDArray[np.float32]:
+    """The vectors of the entries at these places, which ascend."""
+    return np.concatenate(
+        [file.rows_of(part.view, part.rows[_inside(part, places)]) for file, part in _read(open_scope, parts)]
+    )
+
+
+def _inside(part: _Part, places: Places) -> Places:
+    """Those of `places` that lie in a part, counted from its start."""
+    here: Places = places[(places >= part.start) & (places < part.start + part.rows.size)] - part.start
+    return here
+
+
+def _uncrowded(
+    open_scope: OpenScope, parts: Sequence[_Part], cosines: npt.NDArray[np.float64], share: float
+) -> npt.NDArray[np.float64]:
     places = fusion.nearest(cosines, _CANDIDATES)
-    inside = [places[(places >= part.start) & (places < part.start + part.rows.size)] - part.start for part in parts]
-    rows = np.concatenate([part.view.rows[part.rows[at]] for part, at in zip(parts, inside, strict=True)])
-    return fusion.uncrowded(cosines, places, rows, share)
+    rows = [file.all_rows(part.view)[part.rows[_inside(part, places)]] for file, part in _read(open_scope, parts)]
+    return fusion.uncrowded(cosines, places, np.concatenate(rows), share)
 
 
-def _visible(view: View, query: Query, labels: frozenset[str] | None) -> npt.NDArray[np.bool_]:
+def _visible(file: ScopeFile, view: View, query: Query, allowed: Allowed) -> npt.NDArray[np.bool_]:
     visible = np.ones(len(view.seqs), dtype=np.bool_)
-    if labels is not None:
-        wanted = np.array([label in labels for label in view.label_codes], dtype=np.bool_)
+    if isinstance(allowed, frozenset):
+        wanted = np.array([label in allowed for label in view.label_codes], dtype=np.bool_)
         visible &= wanted[view.labels]
+    elif allowed is not None:
+        numbers = file.numbers(span.document for span in allowed)
+        within = np.zeros(len(view.seqs), dtype=np.bool_)
+        for span in allowed:
+            if (number := numbers.get(span.document)) is not None:
+                inside = (view.ordinals >= span.first) & (view.ordinals <= span.last)
+                within |= (view.documents == number) & inside & (view.ordinals >= 0)
+        visible &= within
     if query.since is not None:
         visible &= view.times >= query.since
     if query.until is not None:
@@ -141,6 +210,17 @@ def _keys(parts: Sequence[_Part], folded: str, total: int) -> npt.NDArray[np.flo
             telling = share * lexical.rarity(places.size, total) / lexical.rarity(1, total)
             result[places] = np.maximum(result[places], telling)
     return result
+
+
+def _order(parts: Sequence[_Part]) -> Places:
+    """The places of all entries by document and time."""
+    orders = []
+    for part in parts:
+        here = np.full(len(part.view.seqs), -1, dtype=np.int64)
+        here[part.rows] = np.arange(part.rows.size)
+        ordered = here[part.view.order]
+        orders.append(ordered[ordered >= 0] + part.start)
+    return np.concatenate(orders)
 
 
 def _documents(parts: Sequence[_Part]) -> Places:

@@ -106,6 +106,13 @@ class Shelf:
         found = (scope_of(path) for path in self.folder.glob("*.sqlite"))
         return sorted(scope for scope in found if scope is not None)
 
+    def trim(self, most_rows: int) -> None:
+        """Let go of vectors, of the files first that were not used for longest, until `most_rows` are in memory."""
+        for file in reversed(self._files.values()):
+            most_rows -= file.rows_held
+            if most_rows < 0:
+                file.drop_rows()
+
     def close(self) -> None:
         """Close all files; they open again when needed."""
         while self._files:

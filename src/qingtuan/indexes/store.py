@@ -16,13 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qingtuan.indexes import terms
-from qingtuan.indexes.base import Entry
+from qingtuan.indexes.base import Allowed, Entry, Model
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from qingtuan.indexes.base import Vectors
+    from qingtuan.indexes.vectors import Signs
+    from qingtuan.indexes.view import View
 
 _FORMAT = 1
 """Rises with the tables and with what `terms` makes of a text; a file of another format is thrown away."""
@@ -59,24 +61,6 @@ class Damaged(Exception):
     """A file that is no index, is of another format, or is of another scope."""
 
 
-@dataclass(slots=True)
-class View:
-    """What ranking needs of every entry of a scope, as arrays of one length, ordered by `seqs`."""
-
-    seqs: npt.NDArray[np.int64]
-    documents: npt.NDArray[np.int64]
-    labels: npt.NDArray[np.int64]
-    label_codes: dict[str, int]
-    times: npt.NDArray[np.float64]
-    lengths: npt.NDArray[np.float64]
-    hashes: npt.NDArray[np.int64]
-    """Of the texts: an order for equals that does not depend on when each was indexed."""
-    rows: Vectors
-    """A vector per entry, zeros where there is none; no columns if no model has been at work."""
-    stored: npt.NDArray[np.bool_]
-    """Which entries have been embedded."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Fresh:
     """An entry that is new or different, as it is stored."""
@@ -87,14 +71,6 @@ class _Fresh:
     text_hash: int
     vector: bytes | None
     """Of another entry with the same text, if there is one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """What made the vectors of a file."""
-
-    name: str
-    dimension: int
 
 
 def file_name(scope: str) -> str:
@@ -149,7 +125,6 @@ class ScopeFile:
         """
         self.scope = scope
         self._view: View | None = None
-        self._view_model: Model | None = None
         self._changed = False
         self._seen = -1
         if not path.exists():
@@ -228,8 +203,6 @@ class ScopeFile:
 
     def store_vectors(self, model: Model, seqs: Sequence[int], rows: Vectors) -> None:
         """Keep the vectors of entries. Those of another model go first; entries that are gone are passed over."""
-        import numpy as np
-
         from qingtuan.indexes import vectors
 
         with self._transaction():
@@ -242,12 +215,7 @@ class ScopeFile:
                 [(vectors.encode(row), seq) for seq, row in zip(seqs, rows, strict=True)],
             )
             self._connection.executemany("DELETE FROM waiting WHERE seq = ?", [(seq,) for seq in seqs])
-        if self._view is not None and self._view_model == model and np.isin(seqs, self._view.seqs).all():
-            places = np.searchsorted(self._view.seqs, seqs)
-            # As stored, so that the same search gives the same answer before and after the file is read again.
-            self._view.rows[places] = vectors.decode([vectors.encode(row) for row in rows], model.dimension)
-            self._view.stored[places] = True
-        else:
+        if self._view is None or not self._view.take(model, seqs, rows):
             self._changed = True
 
     # Reading
@@ -256,12 +224,18 @@ class ScopeFile:
         """Whether SQLite finds no damage in the whole file."""
         return bool(self._value("PRAGMA quick_check") == "ok")
 
-    def shows(self, labels: frozenset[str] | None) -> bool:
-        """Whether there is an entry with one of `labels`, None standing for all."""
-        if labels is None:
+    def shows(self, allowed: Allowed) -> bool:
+        """Whether there is an entry that may be seen."""
+        if allowed is None:
             return bool(self._value("SELECT EXISTS (SELECT 1 FROM entries)"))
-        sql = "SELECT EXISTS (SELECT 1 FROM entries WHERE label IN (SELECT value FROM json_each(?)))"
-        return bool(self._value(sql, json.dumps(sorted(labels))))
+        if isinstance(allowed, frozenset):
+            sql = "SELECT EXISTS (SELECT 1 FROM entries WHERE label IN (SELECT value FROM json_each(?)))"
+            return bool(self._value(sql, json.dumps(sorted(allowed))))
+        sql = (
+            "SELECT EXISTS (SELECT 1 FROM entries JOIN documents ON number = document"
+            " WHERE name = ? AND CAST(label AS INTEGER) BETWEEN ? AND ?)"
+        )
+        return any(self._value(sql, span.document, span.first, span.last) for span in allowed)
 
     def count(self) -> int:
         """How many entries there are."""
@@ -286,14 +260,53 @@ class ScopeFile:
         return found
 
     def view(self, model: Model | None) -> View:
-        """All entries as arrays, with the vectors that `model` made; read again only after a change."""
+        """All entries as arrays, and which of them have a vector that `model` made; read again only after a change."""
+        from qingtuan.indexes.view import read_view
+
         seen = self._value("PRAGMA data_version")
-        if self._view is None or self._view_model != model:
-            self._view = self._read_view(model, None)
+        if self._view is None or self._view.model != model:
+            self._view = read_view(self._connection, model, self.model())
         elif self._changed or seen != self._seen:
-            self._view = self._read_view(model, self._view)
-        self._view_model, self._seen, self._changed = model, seen, False
+            self._view = read_view(self._connection, model, self.model(), self._view)
+        self._seen, self._changed = seen, False
         return self._view
+
+    @property
+    def rows_held(self) -> int:
+        """How many vectors are in memory."""
+        return 0 if self._view is None or self._view.rows is None else len(self._view.rows)
+
+    def drop_rows(self) -> None:
+        """Let go of the vectors; they are read again when needed."""
+        if self._view is not None:
+            self._view.rows = None
+
+    def all_rows(self, view: View) -> Vectors:
+        """A vector per entry of a view, zeros where there is none; they stay in memory."""
+        from qingtuan.indexes.view import read_rows
+
+        if view.rows is None:
+            view.rows = read_rows(self._connection, view)
+        return view.rows
+
+    def all_signs(self, view: View) -> Signs:
+        """The signs of the same, which take a thirtieth of the room."""
+        from qingtuan.indexes.view import read_signs
+
+        if view.signs is None:
+            view.signs = read_signs(self._connection, view)
+        return view.signs
+
+    def rows_of(self, view: View, places: npt.NDArray[np.int64]) -> Vectors:
+        """The vectors of a few entries, by their places in a view; zeros where there is none."""
+        from qingtuan.indexes.view import read_rows_of
+
+        return read_rows_of(self._connection, view, places)
+
+    def numbers(self, documents: Iterable[str]) -> dict[str, int]:
+        """The numbers of these documents in a view, as far as they are there."""
+        sql = "SELECT name, number FROM documents WHERE name IN (SELECT value FROM json_each(?))"
+        return dict(self._connection.execute(sql, (json.dumps(list(documents)),)).fetchall())
 
     def entries_at(self, seqs: Iterable[int]) -> dict[int, Entry]:
         """These entries by `seq`, without those that are gone."""
@@ -423,45 +436,6 @@ class ScopeFile:
             for table in ("entries", "keys", "vectors", "waiting"):
                 self._connection.execute(f"DELETE FROM {table} WHERE seq = ?", (seq,))  # noqa: S608
             self._changed = True
-
-    def _read_view(self, model: Model | None, old: View | None) -> View:
-        import numpy as np
-
-        sql = "SELECT seq, document, label, time, length, text_hash FROM entries ORDER BY seq"
-        rows = self._connection.execute(sql).fetchall()
-        seqs, documents, labels, times, lengths, hashes = zip(*rows, strict=True) if rows else ((),) * 6
-        codes = {label: code for code, label in enumerate(dict.fromkeys(labels))}
-        view = View(
-            seqs=np.array(seqs, dtype=np.int64),
-            documents=np.array(documents, dtype=np.int64),
-            labels=np.array([codes[label] for label in labels], dtype=np.int64),
-            label_codes=codes,
-            times=np.array(times, dtype=np.float64),
-            lengths=np.array(lengths, dtype=np.float64),
-            hashes=np.array(hashes, dtype=np.int64),
-            rows=np.zeros((len(rows), model.dimension if model else 0), dtype=np.float32),
-            stored=np.zeros(len(rows), dtype=np.bool_),
-        )
-        if model is not None and model == self.model():
-            self._fill_vectors(view, model, old)
-        return view
-
-    def _fill_vectors(self, view: View, model: Model, old: View | None) -> None:
-        """Put the vectors of `model` into `view`; those that `old` holds are not read again, as a `seq` has but one."""
-        import numpy as np
-
-        from qingtuan.indexes import vectors
-
-        if old is not None:
-            _, here, there = np.intersect1d(view.seqs, old.seqs, assume_unique=True, return_indices=True)
-            view.rows[here], view.stored[here] = old.rows[there], old.stored[there]
-        lacking = view.seqs[~view.stored]
-        if lacking.size:
-            sql = "SELECT seq, data FROM vectors WHERE seq >= ? ORDER BY seq"
-            read = self._connection.execute(sql, (int(lacking[0]),)).fetchall()
-            places = np.searchsorted(view.seqs, np.array([seq for seq, _ in read], dtype=np.int64))
-            view.rows[places] = vectors.decode([data for _, data in read], model.dimension)
-            view.stored[places] = True
 
 
 def _joined(text: str) -> str:

@@ -131,7 +131,7 @@ class Recollection:
     async def _by_meaning(self, asking: _Asking, query: str) -> list[Event]:
         wanted = Query(
             query,
-            asking.talk.labels(asking.persons),
+            asking.talk.allowed(asking.persons),
             asking.limit + len(asking.asked),
             since=asking.since.timestamp() if asking.since else None,
             neighbours=NEIGHBOURS,

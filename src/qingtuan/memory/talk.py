@@ -14,6 +14,7 @@ from typing import Any
 
 from qingtuan.events.log import Event, event_from_row
 from qingtuan.identity.privacy import EventSight, Stretch
+from qingtuan.indexes.base import Allowed, Span
 from qingtuan.memory.episodes import TALK, label_of, spaces_of
 from qingtuan.messages import Space
 from qingtuan.storage.sqlite import Database
@@ -130,23 +131,28 @@ class Talk:
                 newest[spoke.person] = spoke
         return sorted(newest.values(), key=lambda spoke: -spoke.seq)
 
-    def labels(self, persons: Collection[str] | None = None) -> dict[str, frozenset[str] | None]:
-        """By space, the labels of the index entries that are in sight, None for all; only of talk with `persons`."""
-        if persons is None and self._sight.everything:
-            return dict.fromkeys(spaces_of(self._database))
-        allowed: dict[str, frozenset[str] | None] = {}
+    def allowed(self, persons: Collection[str] | None = None) -> dict[str, Allowed]:
+        """By space, what of the index is in sight; only of talk with `persons`, if given."""
         if persons is None:
-            allowed.update({part.space: None for part in self._parts if part.own is None})
+            return dict.fromkeys(spaces_of(self._database)) if self._sight.everything else self._whole_parts()
         found: dict[str, set[str]] = {}
-        for walk in self._walks(persons, stretches_only=persons is None):
+        for walk in self._walks(persons):
             for row in self._rows("e.seq, e.session, e.space", walk, ""):
                 space = row["space"]
                 found.setdefault(space, set()).add(label_of(Space.parse(space), row["session"], row["seq"]))
-        return {**{space: frozenset(labels) for space, labels in found.items()}, **allowed}
+        return {space: frozenset(labels) for space, labels in found.items()}
+
+    def _whole_parts(self) -> dict[str, Allowed]:
+        spans: dict[str, list[Span]] = {}
+        for part in self._parts:
+            if part.own is not None:
+                spans.setdefault(part.space, []).append(Span(part.own.session, part.own.first, part.own.last))
+        whole = {part.space: None for part in self._parts if part.own is None}
+        return {**{space: tuple(found) for space, found in spans.items()}, **whole}
 
     # Inside
 
-    def _walks(self, persons: Collection[str] | None, *, stretches_only: bool = False) -> Iterator[_Walk]:
+    def _walks(self, persons: Collection[str] | None) -> Iterator[_Walk]:
         if self._sight.everything:
             if persons is None:
                 yield _Walk("events_by_kind", "e.kind = 'message.received'", {})
@@ -155,7 +161,7 @@ class Talk:
                 yield _Walk("talk_by_person", "e.person = :person", {"person": person})
             return
         for part in self._parts:
-            if persons is None and (part.own or not stretches_only):
+            if persons is None:
                 yield _Walk("talk_in_space", part.condition, part.values)
             for person in persons or ():
                 condition = f"{part.condition} AND e.person = :person"
