@@ -17,6 +17,7 @@ from qingtuan.identity.trust import Risk
 from qingtuan.language import Words
 from qingtuan.messages import Space
 from qingtuan.tools.tool import ToolContext
+from qingtuan.turn.commands.context import context_commands
 from qingtuan.turn.commands.owner import owner_commands
 from qingtuan.turn.commands.registry import Commands
 from qingtuan.turn.desk import Desk
@@ -37,7 +38,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         of_library("library__cancel", description="Cancel 取消", about=Words("退掉座位", "give a seat back")),
     )
     world = World(Plan(folder=tmp_path, clock=ManualClock(START), tools=tools))
-    world.commands = Commands([*world.commands, *owner_commands(world.kit, world.queues)])
+    world.commands = Commands([*world.commands, *owner_commands(world.kit, world.queues), *context_commands(world.kit)])
     world.desk = Desk(world.work, world.commands, world.desk._admission)
     yield world
     await world.close()
@@ -73,11 +74,17 @@ async def test_a_trace_survives_what_was_forgotten(world: World) -> None:
 async def test_the_context_is_shown_by_layers(world: World) -> None:
     assert "还没问过" in await only(world, "/context")
     await world.say("你好")
-    text = await only(world, "/context")
-    assert "1 system rules" in text
-    assert f"整个请求 {len(world.model.wires[-1].body())} 字节" in text
-    (refused,) = await world.say("/context", MEMBER, GROUP)
+    head, *layers = (await only(world, "/context")).splitlines()
+    assert f"{len(world.model.wires[-1].body())} 字节" in head
+    assert [line.partition(" ")[0] for line in layers] == ["1", "2", "3", "8", "4", "9"]
+    system = [message.text for message in world.model.requests[-1].messages if message.role == "system"]
+    sizes = [int(line.split()[-2]) for line in layers if line[0] not in "89"]
+    assert sizes == [len(text) for text in system]
+    assert layers[3] == "8 最近的对话 0 条，0 字"
+    assert layers[-1] == "9 这条消息 1 条，2 字"
+    (refused,) = await world.say("/context", OWNER_QQ, GROUP)
     assert "私聊" in refused.text
+    assert "只有主人" in await only(world, "/context", MEMBER)
 
 
 async def test_cost_is_everybodys_for_the_owner_and_ones_own_for_others(world: World) -> None:

@@ -6,6 +6,7 @@ from qingtuan.app.memory import Remembering
 from qingtuan.home import Home
 from qingtuan.mcp_client.servers import Servers
 from qingtuan.turn.afterwards import Afterwards
+from qingtuan.turn.commands.context import context_commands
 from qingtuan.turn.commands.conversation import conversation_commands
 from qingtuan.turn.commands.long_term import long_term_commands
 from qingtuan.turn.commands.memory import memory_commands
@@ -33,6 +34,7 @@ def commands_of(
         *review_commands(parts.reviewing, kit.people, parts.customs.zone),
         *conversation_commands(kit.record.sessions, queues, afterwards.left, lambda: commands[0]),
         *owner_commands(kit, queues),
+        *context_commands(kit),
         *long_term_commands(parts.memory, parts.overview, parts.customs.zone),
         *memory_status_commands(_status_of(kit, parts)),
         *summary_commands(kit, parts.summaries, queues),

@@ -32,6 +32,8 @@ class Built:
     steps: tuple[Step, ...]
     made_from: Origin
     """The origin of what a model answers to it."""
+    earlier_left_out: int = 0
+    """Messages of earlier turns that did not fit the model's context."""
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -119,4 +121,5 @@ def build(view: TurnView) -> Built:
         *(ChatMessage("system", layer.text) for layer in draft.tail),
         *(said.message for said in draft.current),
     )
-    return Built(Request(messages, draft.tools, draft.params), draft, tuple(steps), view.made_from)
+    left_out = len(view.before) - len(draft.before)
+    return Built(Request(messages, draft.tools, draft.params), draft, tuple(steps), view.made_from, left_out)

@@ -8,13 +8,27 @@ from datetime import datetime
 
 from qingtuan.identity.scopes import Reader
 from qingtuan.identity.trust import Piece, inherit
-from qingtuan.language import Language
+from qingtuan.language import Language, Words
 from qingtuan.memory.summaries import SummaryText
 from qingtuan.messages import Origin
 from qingtuan.models.chat import ToolSpec
 from qingtuan.models.routing import Route
 from qingtuan.models.service import Choice
 from qingtuan.prompt.history import Said
+
+LAYERS: Mapping[str, Words] = {
+    "1": Words("系统规则", "system rules"),
+    "2": Words("聊天协议", "chat protocol"),
+    "3": Words("角色卡", "persona card"),
+    "4": Words("说话人和时间", "speaker and time"),
+    "5": Words("主人公开的", "public about the owner"),
+    "6a": Words("记忆", "memory"),
+    "6b": Words("为这条消息找的记忆", "memory found for this message"),
+    "7": Words("摘要", "summary"),
+    "8": Words("最近的对话", "recent messages"),
+    "9": Words("这条消息", "the message"),
+}
+"""What people call the layers, by number, in the order of precedence (turn.md, Context order). 8 and 9 are messages."""
 
 
 @dataclass(frozen=True, slots=True)

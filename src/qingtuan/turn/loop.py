@@ -19,6 +19,7 @@ from qingtuan.language import Language, Words
 from qingtuan.memory.recall import Injected
 from qingtuan.messages import Attachment, Origin, Space
 from qingtuan.models.chat import Answer, ChatEvent, TakenBack, TextDelta, WireRequest
+from qingtuan.prompt.history import Said
 from qingtuan.prompt.pipeline import Built, build
 from qingtuan.tools.run import STUCK, stuck
 from qingtuan.tools.tool import wire_name
@@ -269,6 +270,11 @@ _TOO_MANY = Words(
 _DOWN = Words("我这会儿出了点问题，主人会来处理。", "Something is wrong on my side; my owner will see to it.")
 
 
+def _extent(said: Sequence[Said]) -> list[int]:
+    """How many messages these are, and how many characters."""
+    return [len(said), sum(len(item.message.text) for item in said)]
+
+
 class _Recorder:
     """Writes each request down before it is sent, and each failure."""
 
@@ -281,6 +287,11 @@ class _Recorder:
                 {"number": layer.number, "name": layer.name, "chars": len(layer.text), "source": layer.source}
                 for layer in built.layers
             ],
+            "talk": {
+                "before": _extent(built.draft.before),
+                "current": _extent(built.draft.current),
+                "left_out": built.earlier_left_out,
+            },
             "steps": [{"adapter": step.adapter, "changed": list(step.changed)} for step in built.steps],
         }
         self.event: str | None = None

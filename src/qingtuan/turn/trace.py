@@ -130,9 +130,13 @@ def _received(event: Event, language: Language) -> _Told:
 
 
 def _started(event: Event, language: Language) -> _Told:
-    injected = [name for name in ("pinned", "recalled") if name in event.payload.get("memory", {})]
-    memory = " · ".join(_MEMORY[name].say(language) for name in injected) or _NO_MEMORY.say(language)
-    return (f"{_BEGAN.say(language)} {memory}",)
+    noted = event.payload.get("memory", {})
+    parts = [
+        f"{_MEMORY[name].say(language)} {noted.get(entries, '')}".rstrip()
+        for name, entries in (("pinned", "in_front"), ("recalled", "behind"))
+        if name in noted
+    ]
+    return (f"{_BEGAN.say(language)} {' · '.join(parts) or _NO_MEMORY.say(language)}",)
 
 
 def _requested(event: Event, language: Language) -> _Told:

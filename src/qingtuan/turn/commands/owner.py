@@ -9,9 +9,6 @@ from datetime import timedelta
 from decimal import Decimal
 
 from qingtuan.clock import day_of
-from qingtuan.errors import NotThere
-from qingtuan.events.kinds import Kind
-from qingtuan.events.log import Event
 from qingtuan.identity.privacy import Prints
 from qingtuan.identity.scopes import Role
 from qingtuan.identity.trust import may_answer
@@ -33,12 +30,6 @@ def owner_commands(kit: Kit, queues: SessionQueues) -> list[Command]:
     shows = _Shows(kit, queues)
     return [
         Command(("状态", "status"), Words("现在怎么样", "how things are"), shows.status, prints=Prints.PERSON),
-        Command(
-            ("上下文", "context"),
-            Words("上一个请求里有哪些层", "the layers of the last request and their sizes"),
-            shows.context,
-            prints=Prints.INTERNALS,
-        ),
         Command(
             ("工具", "tools"),
             Words("能用的工具；带几个字就是找", "tools at hand; with words, a search for more"),
@@ -91,21 +82,6 @@ class _Shows:
         if invocation.reader.role is Role.OWNER:
             lines.append(_ANSWERS.say(language).format(model=self.kit.models.choose("reason").model))
         return CommandReply("\n".join(lines))
-
-    async def context(self, invocation: Invocation) -> CommandReply:
-        requests = self.kit.record.log.of_session(invocation.session.id, kinds=[Kind.MODEL_REQUESTED])
-        layered = [event for event in requests if event.payload.get("layers")]
-        if not layered:
-            raise NotThere(_NO_REQUEST)
-        return CommandReply(self._layers(layered[-1], invocation.language))
-
-    def _layers(self, request: Event, language: Language) -> str:
-        layers = request.payload["layers"]
-        lines = [f"{layer['number']} {layer['name']}：{layer['chars']}" for layer in layers]
-        wire = self.kit.record.requests.load(request)
-        rest = len(wire.messages) - len(layers)
-        sizes = _SIZES.say(language).format(messages=rest, bytes=len(wire.body()))
-        return "\n".join((_CONTEXT.say(language), *lines, sizes))
 
     async def tools(self, invocation: Invocation) -> CommandReply:
         """Those that stand in every request, and how many more there are; with words, what a search for them finds."""
@@ -204,11 +180,6 @@ _WAITING = Words("等你回答：{summary}", "Waiting for your answer: {summary}
 _WAITING_CODE = Words("等你回答「确认 {code}」：{summary}", "Waiting for your “confirm {code}”: {summary}")
 _WAITING_FOR_OTHERS = Words("还没等到答复：{summary}", "No answer yet: {summary}")
 _ANSWERS = Words("模型：{model}", "Model: {model}")
-_NO_REQUEST = Words("这个对话还没问过模型。", "No model was asked in this session yet.")
-_CONTEXT = Words("上一个请求的各层和字数：", "Layers of the last request, and their characters:")
-_SIZES = Words(
-    "8、9 对话：{messages} 条；整个请求 {bytes} 字节", "8, 9 the talk: {messages} messages; {bytes} bytes in all"
-)
 _NOT_FOUND = Words("没有找到这样的工具，换个说法试试。", "No tool does that; try it in other words.")
 _NO_TOOLS = Words("没有可用的工具。", "There are no tools.")
 _TODAY = Words("今天：", "Today: ")
