@@ -17,6 +17,7 @@ from qingtuan.identity.privacy import Sight
 from qingtuan.identity.scopes import Scope, Visibility
 from qingtuan.language import Words
 from qingtuan.memory.extraction import Extracted, Extraction, ExtractionRules, Found, Policy
+from qingtuan.memory.keeping import Keeping, Rules
 from qingtuan.memory.known import Known
 from qingtuan.memory.wiki.data_comment import BeliefData
 from qingtuan.memory.wiki.edits import NewBelief, with_current
@@ -41,6 +42,8 @@ class Shelf:
 
     def __init__(self) -> None:
         self.known: list[tuple[Scope, Visibility, str]] = []
+        self.shared = Rules()
+        self.own: dict[str, Rules] = {}
 
     def beliefs(self, sight: Sight, scopes: Iterable[Scope] | None = None) -> list[Known]:
         wanted = list(scopes or ())
@@ -49,6 +52,9 @@ class Shelf:
             for scope, label, predicate in self.known
             if scope in wanted and sight.sees(scope, label)
         ]
+
+    def keeping(self, person: str, *, by_owner: bool) -> Keeping:
+        return Keeping(self.shared, self.own.get(person, Rules()), by_owner)
 
 
 def _known(scope: Scope, label: Visibility, predicate: str) -> Known:

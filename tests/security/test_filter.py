@@ -37,6 +37,8 @@ BENEATH: dict[str, str] = {
     "library.Library.known": "one entry by number, for changing it; shown by what asks who reads",
     "library.Library.content": "hashes",
     "library.Library.aliases": "the table of names for predicates",
+    "library.Library.rules": "what is to be remembered or not, for code to go by; told by what asks who reads",
+    "library.Library.keeping": "the same, of one person and of all",
     "library.Library.unreadable": "paths of broken pages, for deciding on a write and for the owner's check-up",
     "library.Library.problems": "paths of broken pages and what is wrong with them, for the owner, who mends them",
     "library.Library.entries": "what the index holds, for rebuilding it",

@@ -30,7 +30,7 @@ def commands_of(
     """The registry, with the owner's own commands at its end."""
     commands: list[Commands] = []
     every = [
-        *memory_commands(parts.memory, parts.recall, parts.undoing, kit.people, parts.customs.zone),
+        *memory_commands(parts.memory, parts.ruling, parts.recall, parts.undoing, kit.people, parts.customs.zone),
         *review_commands(parts.reviewing, kit.people, parts.customs.zone),
         *conversation_commands(kit.record.sessions, queues, afterwards.left, lambda: commands[0]),
         *owner_commands(kit, queues),

@@ -27,6 +27,7 @@ from qingtuan.memory.overview import Overview
 from qingtuan.memory.recall import Injected, Listener, Recall
 from qingtuan.memory.recollection import Recollection
 from qingtuan.memory.reviewing import Reviewing
+from qingtuan.memory.ruling import Ruling
 from qingtuan.memory.summaries import Summaries
 from qingtuan.memory.undoing import Undoing
 from qingtuan.memory.wiki.history import History
@@ -55,6 +56,7 @@ class Remembering:
     learning: Learning
     reviewing: Reviewing
     importing: Importing
+    ruling: Ruling
     recollection: Recollection
     customs: Customs
 
@@ -118,6 +120,7 @@ def remembering(home: Home, settings: Settings, people: People, record: Record) 
         learning=Learning(extraction, memory),
         reviewing=Reviewing(memory, log, people, clock),
         importing=Importing(memory.writer, clock),
+        ruling=Ruling(memory.writer, ids),
         recollection=Recollection(log, people, indexes.open("episodes"), clock),
         customs=customs,
     )

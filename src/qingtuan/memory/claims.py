@@ -70,6 +70,8 @@ class Backed:
     """With relative words for days spelled out."""
     explicit: bool
     """Whether the person said it in so many words."""
+    spot: Spot
+    """Where it was said."""
     since: date | None = None
     until: date | None = None
 
@@ -235,7 +237,7 @@ def _dated(claim: Claim, said: Said, spot: Spot, named: Sequence[Period]) -> Bac
         value = f"{value}（{days}）" if _HAN.search(value) else f"{value} ({days})"
     explicit = claim.explicit and since_known and until_known and OwnWords(said.words).hold(claim.value)
     # What lies ahead is known already: the days stand in the value, and it is over after the last one.
-    return Backed(claim, kind, value, explicit, None if occasion else first, last)
+    return Backed(claim, kind, value, explicit, spot, None if occasion else first, last)
 
 
 _STRETCH = re.compile(

@@ -34,6 +34,7 @@ from qingtuan.memory.asking import Ask, Customs, Question
 from qingtuan.memory.beliefs import Candidate
 from qingtuan.memory.claims import SCHEMA, Backed, Said, backed, claims_in
 from qingtuan.memory.compressing import clipped
+from qingtuan.memory.keeping import Keeping, Statement, claimed, named
 from qingtuan.memory.known import Known
 from qingtuan.memory.likeness import SELF, contains, fold, negated, normalise_text, normalise_value
 from qingtuan.memory.statements import in_earnest, worth_reading
@@ -61,6 +62,10 @@ class Shelf(Protocol):
         """Every entry that a reader may see."""
         ...
 
+    def keeping(self, person: str, *, by_owner: bool) -> Keeping:
+        """What is always and never to be remembered of what a person says."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -72,7 +77,9 @@ class Found:
     """On whose behalf: the speaker, and the message as cause."""
     write: bool
     """Whether it is to be written; else it waits for review."""
-    evidence: str = ""
+    said: Statement
+    """The same as rules look at it."""
+    evidence: str
     """The piece of the message that it rests on."""
 
 
@@ -257,7 +264,7 @@ class Extraction:
         rows = [self._row(number, one, language, group=group) for number, one in enumerate(messages, 1)]
         pairs = self._pairs(session.space, messages)
         known = [_KNOWN.say(language), *pairs, ""] if pairs else []
-        text = "\n".join([*known, _MESSAGES.say(language), *rows])
+        text = "\n".join([*known, *self._wanted(session.space, messages, language), _MESSAGES.say(language), *rows])
         return Question("extraction", self._customs.text("extraction", language), text, SCHEMA)
 
     def _row(self, number: int, message: _Message, language: Language, *, group: bool) -> str:
@@ -280,6 +287,17 @@ class Extraction:
         found = (known.belief.data for known in self._shelf.beliefs(sight(reader), scopes) if known.belief.current)
         named = (f"- {data.subject or SELF}｜{data.predicate}" for data in found if data.predicate)
         return list(dict.fromkeys(named))[:_MOST_PAIRS]
+
+    def _wanted(self, space: Space, messages: Sequence[_Message], language: Language) -> list[str]:
+        """What is always and never to be remembered. A person's own rules stand beside nobody else's words."""
+        speaker = messages[0].speaker
+        keeping = self._shelf.keeping(speaker.person, by_owner=speaker.role is Role.OWNER)
+        every = (keeping.shared,) if space.is_group else (keeping.shared, keeping.own)
+        lines = []
+        for words, always in ((_ALWAYS, True), (_NEVER, False)):
+            if told := named(rule for rules in every for rule in rules.of(always=always)):
+                lines.append(words.say(language).format(rules=told))
+        return [*lines, ""] if lines else []
 
     # What is found
 
@@ -322,7 +340,8 @@ class Extraction:
             visibility=visibility_for_write(Writing(how, space, claim.predicate, kept.value, by.words)),
         )
         write = kept.explicit and self._rules.policy(space) == "auto"
-        return Found(candidate, scope, by, write=write, evidence=claim.evidence)
+        said = Statement(f"{kept.spot.clause}\n{claimed(candidate)}", kept.spot.sentence, by.explicit)
+        return Found(candidate, scope, by, write=write, said=said, evidence=claim.evidence)
 
     def _settled(self, session: Session, messages: Sequence[_Message]) -> Mapping[str, list[str]]:
         """By message: what events show as written or proposed for it, by a tool in its turn or by us before a
@@ -387,4 +406,6 @@ def _key(found: Found) -> tuple[str, ...]:
 
 
 _KNOWN = Words("已有（主语｜方面）：", "Known (subject｜aspect):")
+_ALWAYS = Words("总是记住：{rules}", "Always remember: {rules}")
+_NEVER = Words("从不记住：{rules}", "Never remember: {rules}")
 _MESSAGES = Words("消息：", "Messages:")

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from qingtuan.events.sessions import Session
 from qingtuan.language import Words
+from qingtuan.memory.acts import Outcome
 from qingtuan.memory.asking import Ask
-from qingtuan.memory.extraction import Extraction
+from qingtuan.memory.extraction import Extraction, Found
 from qingtuan.memory.memory import Memory
 
 _INFERRED = Words("没有明说，是从聊天里看出来的。", "It was not said outright, but concluded from talk.")
@@ -33,16 +34,20 @@ class Learning:
             if extracted.failed or extracted.upto <= reached:
                 return
             reached = extracted.upto
-            written = proposed = 0
-            for found in extracted.found:
-                if found.write:
-                    kept = await self.memory.keep(found.candidate, found.scope, found.by)
-                    written += kept.outcome != "review"
-                    proposed += kept.outcome == "review"
-                else:
-                    reason = _FIRST if found.candidate.how == "explicit" else _INFERRED
-                    done = self.memory.propose(found.candidate, found.scope, found.by, reason, evidence=found.evidence)
-                    proposed += done.outcome == "review"
+            outcomes = [await self._take(found) for found in extracted.found]
+            proposed = outcomes.count("review")
+            written = sum(outcome not in (None, "review", "declined") for outcome in outcomes)
             for turn in {found.by.place.turn for found in extracted.found if found.by.place.turn}:
                 await self.memory.commit(turn)
             self.extraction.record(session, extracted, written=written, proposed=proposed)
+
+    async def _take(self, found: Found) -> Outcome | None:
+        """Write what was found, or put it up for review; None if it is never to be remembered."""
+        if self.memory.withheld(found.said, found.scope, found.by) is not None:
+            return None
+        if found.write or self.memory.rules_for(found.by).wants(found.said):
+            done = await self.memory.keep(found.candidate, found.scope, found.by)
+        else:
+            reason = _FIRST if found.candidate.how == "explicit" else _INFERRED
+            done = self.memory.propose(found.candidate, found.scope, found.by, reason, evidence=found.evidence)
+        return done.outcome

@@ -19,6 +19,7 @@ from qingtuan.indexes.indexes import Index
 from qingtuan.memory import indexing
 from qingtuan.memory.current import Current
 from qingtuan.memory.holdings import Holdings
+from qingtuan.memory.keeping import Keeping, Rules, page_of, rules_of
 from qingtuan.memory.known import BY_HAND, Known, Note, origin_of
 from qingtuan.memory.likeness import parse_aliases
 from qingtuan.memory.room import Room
@@ -48,6 +49,8 @@ class Library:
         """What the store had seen when a room was last brought up to date."""
         self._aliases: tuple[str | None, Mapping[str, str]] = (None, {})
         """What the page of aliases says, and the hash of the page that says so."""
+        self._rules: dict[Scope, tuple[str | None, Rules]] = {}
+        """The same of the pages that say what is to be remembered."""
 
     # Reading for somebody
 
@@ -188,6 +191,22 @@ class Library:
             page = self._room(SHARED).page(_ALIASES) if digest else None
             self._aliases = (digest, parse_aliases(page) if page else {})
         return self._aliases[1]
+
+    def keeping(self, person: str, *, by_owner: bool) -> Keeping:
+        """What is always and never to be remembered of what a person says, as the pages say it now."""
+        own = Scope.of_person(person)
+        self.store.glance(map(page_of, (SHARED, own)))
+        return Keeping(self.rules(SHARED), self.rules(own), by_owner)
+
+    def rules(self, scope: Scope) -> Rules:
+        """What the page of a scope says is always and never to be remembered."""
+        path = page_of(scope)
+        digest = self.store.hashes_of(scope).get(path)
+        known = self._rules.get(scope)
+        if known is None or known[0] != digest:
+            page = self._room(scope).page(path) if digest else None
+            known = self._rules[scope] = (digest, rules_of(page, path) if page else Rules())
+        return known[1]
 
     def known(self, scope: Scope, number: int) -> Known | None:
         """The entry of this number, whoever may see it."""

@@ -11,7 +11,7 @@ from qingtuan.errors import NotAllowed, ToolFailed
 from qingtuan.events.kinds import Kind as EventKind
 from qingtuan.events.log import Log
 from qingtuan.identity.people import People
-from qingtuan.identity.scopes import Scope
+from qingtuan.identity.scopes import Role, Scope
 from qingtuan.ids import Ids
 from qingtuan.language import Words
 from qingtuan.memory.acts import MAY_NOT_WRITE, By, Outcome, Remembered, Wish
@@ -20,6 +20,7 @@ from qingtuan.memory.candidates import Candidates, proposal
 from qingtuan.memory.changes import Recorded, apply
 from qingtuan.memory.editing import Editing
 from qingtuan.memory.holdings import Holdings
+from qingtuan.memory.keeping import Keeping, Rule, Statement, claimed
 from qingtuan.memory.library import Library
 from qingtuan.memory.overtaken import overtaken
 from qingtuan.memory.wiki.page import Page
@@ -67,7 +68,7 @@ class Memory:
         """Write a wish down, unless it stands there already or a person has to decide.
 
         Raises:
-            NotAllowed: this person may not write there.
+            NotAllowed: this person may not write there, or it is never to be remembered.
             ToolFailed: the policy of this space wants explicit words, or there is nothing to write.
             StorageFailed: the disk or git refuses.
         """
@@ -77,11 +78,29 @@ class Memory:
         if not self.writer.may_write(by, scope):
             raise NotAllowed(MAY_NOT_WRITE)
         candidate, policy = candidate_of(wish, by), self.policies.of(space)
-        if wish.how not in ("manual", "hand") and not by.explicit and policy != "auto":
+        explicit = by.explicit or wish.how in ("manual", "hand")
+        said = Statement(claimed(candidate), by.words, explicit)
+        if (rule := self.withheld(said, scope, by)) is not None:
+            raise NotAllowed(rule)
+        if not explicit and policy != "auto":
             if policy == "manual":
                 raise ToolFailed(_ASK_FOR_WORDS)
-            return self.propose(candidate, scope, by, _REVIEW_FIRST)
+            if not self.rules_for(by).wants(said):
+                return self.propose(candidate, scope, by, _REVIEW_FIRST)
         return await self.keep(candidate, scope, by)
+
+    def rules_for(self, by: By) -> Keeping:
+        """What is always and never to be remembered of what this person says."""
+        return self.library.keeping(by.reader.person, by_owner=by.reader.role is Role.OWNER)
+
+    def withheld(self, said: Statement, scope: Scope, by: By) -> Words | None:
+        """Whether something falls under a rule that it is never to be remembered: noted, and why in a sentence."""
+        rule = self.rules_for(by).forbids(said)
+        if rule is None:
+            return None
+        payload = {"scope": str(scope), "rule": rule.text, "page": rule.path}
+        self._log.append(EventKind.BELIEF_WITHHELD, by.place, payload, origin=by.origin, cause=by.cause)
+        return _never(rule)
 
     async def keep(self, candidate: Candidate, scope: Scope, by: By) -> Remembered:
         """Write a candidate into a scope as `decide` says."""
@@ -206,6 +225,12 @@ _ASK_FOR_WORDS = Words(
     "Only what the person explicitly asks to keep is written here: let them say “remember …” or use /memory add.",
 )
 _OWNERS_RULE = Words("群里的规矩只有主人能定。", "Only the owner makes the rules of a group.")
+
+
+def _never(rule: Rule) -> Words:
+    return Words(f"没有记：定了从不记「{rule.text}」。", f"Not written: “{rule.text}” is never to be remembered.")
+
+
 _REVIEW_FIRST = Words("这里记之前先给人看。", "Entries are reviewed here before they are written.")
 
 

@@ -24,6 +24,7 @@ from qingtuan.language import Words
 from qingtuan.memory.acts import By, Remembered
 from qingtuan.memory.beliefs import Candidate
 from qingtuan.memory.candidates import ENTRY, OVERTAKEN, Item, Verdict
+from qingtuan.memory.keeping import Statement, claimed
 from qingtuan.memory.known import Known
 from qingtuan.memory.memory import Memory
 from qingtuan.memory.overtaken import again
@@ -112,8 +113,8 @@ class Reviewing:
             StorageFailed: the disk or git refuses; nothing was written.
         """
         entries = [item for item in items if item.what == ENTRY and self._may_write(item.scope, by)]
-        told = await self._keep([(item, replace(item.candidate, how="explicit")) for item in entries], by)
-        settled = {one.item.event: one for one in told}
+        wanted = [(item, replace(item.candidate, how="explicit")) for item in entries]
+        settled = {one.item.event: one for one in await self._keep(wanted, by)}
         for item in items:
             if item.event not in settled:
                 settled[item.event] = await self._accept_other(item, by)
@@ -181,8 +182,18 @@ class Reviewing:
     # How
 
     async def _keep(self, wanted: Sequence[tuple[Item, Candidate]], by: By) -> list[Settled]:
-        kept = await self._memory.keep_all([(one, item.scope) for item, one in wanted], by, anew=False)
-        return [_settled(item, done) for (item, _), done in zip(wanted, kept, strict=True)]
+        """Write what may be written, all of it at once."""
+        refused: list[Settled] = []
+        fine: list[tuple[Item, Candidate]] = []
+        for item, candidate in wanted:
+            # It is the person's explicit word; only a rule that they may not write stands against that.
+            words = self._memory.withheld(Statement(claimed(candidate), "", explicit=True), item.scope, by)
+            if words is None:
+                fine.append((item, candidate))
+            else:
+                refused.append(Settled(item, "stays", words=words))
+        kept = await self._memory.keep_all([(one, item.scope) for item, one in fine], by, anew=False)
+        return [*refused, *(_settled(item, done) for (item, _), done in zip(fine, kept, strict=True))]
 
     async def _accept_other(self, item: Item, by: By) -> Settled:
         if item.what == ENTRY or not self._may_write(item.scope, by):

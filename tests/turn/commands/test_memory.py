@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from qingtuan.events.sessions import Session
+from qingtuan.ids import Ids
 from qingtuan.memory.injection import Budget
+from qingtuan.memory.ruling import Ruling
 from qingtuan.messages import Space
 from qingtuan.turn.commands.memory import memory_commands
 from qingtuan.turn.commands.registry import Commands, Invocation
@@ -29,7 +31,8 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 @pytest.fixture
 def say(world: World) -> Say:
     """What a command of somebody answers."""
-    commands = Commands(memory_commands(world.memory, world.recall, world.undoing, PEOPLE, lambda _: ZONE))
+    ruling = Ruling(world.memory.writer, Ids(world.clock))
+    commands = Commands(memory_commands(world.memory, ruling, world.recall, world.undoing, PEOPLE, lambda _: ZONE))
 
     async def say(text: str, person: str = "owner", space: Space | None = None) -> str:
         by = world.by(text, person, space)

@@ -17,9 +17,11 @@ from qingtuan.memory.entries import is_over
 from qingtuan.memory.known import Known
 from qingtuan.memory.memory import Memory
 from qingtuan.memory.recall import Listener, Recall
+from qingtuan.memory.ruling import Ruling
 from qingtuan.memory.undoing import Undoing
 from qingtuan.turn.commands.adding import WAITS, hidden
 from qingtuan.turn.commands.behalf import by_of
+from qingtuan.turn.commands.keeping import FORMS, KeepingWords
 from qingtuan.turn.commands.registry import Command, CommandReply, Form, Invocation
 from qingtuan.turn.commands.running import IN_PRIVATE
 
@@ -27,10 +29,12 @@ _Sub = Callable[[Invocation, str], Awaitable[str]]
 
 
 def memory_commands(
-    memory: Memory, recall: Recall, undoing: Undoing, people: People, zone: Callable[[str], tzinfo]
+    memory: Memory, ruling: Ruling, recall: Recall, undoing: Undoing, people: People, zone: Callable[[str], tzinfo]
 ) -> list[Command]:
     """The commands over one memory; `zone` is that of a person, in which their days are counted."""
     subs = _Subcommands(memory, recall, people, zone)
+    words = KeepingWords(ruling, zone)
+    subs.by_word |= {"always": words.always, "总是": words.always, "never": words.never, "从不": words.never}
 
     async def memory_(invocation: Invocation) -> CommandReply:
         word, rest = _split(invocation.argument or "list")
@@ -48,14 +52,14 @@ def memory_commands(
             return CommandReply(_UNDONE_HERE.say(invocation.language))  # what it was may be private
         return CommandReply(_UNDONE.say(invocation.language).format(what=undone))
 
-    usage = "[list|add|del|edit|pin|share|why|clear]"
+    usage = "[list|add|del|edit|pin|share|why|clear|always|never]"
     return [
         Command(
             ("记忆", "memory"),
             Words("看和改记住的事", "see and change what is remembered"),
             memory_,
             usage=usage,
-            forms=_FORMS,
+            forms=(*_FORMS, *FORMS),
             short_help=True,
         ),
         Command(
@@ -72,7 +76,7 @@ _LIKE_NUMBER = re.compile(r"[#＃]?(?:[Gg]|群)?[0-9]")
 _LISTS = frozenset({"list", "列表"})
 _CLEARS = frozenset({"clear", "清空"})
 _SURE = frozenset({"确认", "confirm", "yes"})
-_FREE = frozenset({"add", "添加"})
+_FREE = frozenset({"add", "添加", "always", "总是", "never", "从不"})
 
 
 def _split(text: str) -> tuple[str, str]:
