@@ -7,6 +7,7 @@ import logging
 
 import pytest
 
+from qingtuan.errors import Stopped
 from qingtuan.turn.queue import Job, SessionQueues
 
 
@@ -170,3 +171,51 @@ async def test_time_limits_in_a_job_survive_the_stop_of_the_one_before() -> None
     queues.stop("s")
     await queues.idle()
     assert ended == ["in time"]
+
+
+async def test_work_that_somebody_waits_for_is_done_between_turns_and_gives_its_result() -> None:
+    log: list[str] = []
+    gate = asyncio.Event()
+    queues = SessionQueues()
+
+    async def work() -> int:
+        log.append("work")
+        return 7
+
+    async def broken() -> int:
+        raise ValueError("no")
+
+    queues.put("s", job(log, "a", gate))
+    waiting = asyncio.create_task(queues.in_order("s", work))
+    await asyncio.sleep(0)
+    queues.put("s", job(log, "b"))
+    gate.set()
+    assert await waiting == 7
+    with pytest.raises(ValueError, match="no"):
+        await queues.in_order("s", broken)
+    await queues.idle()
+    assert log == ["a begins", "a ends", "work", "b begins", "b ends"]
+
+
+async def test_work_that_somebody_waits_for_can_be_stopped_and_ends_with_the_process() -> None:
+    queues = SessionQueues()
+    begun = asyncio.Event()
+
+    async def work() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    waiting = asyncio.create_task(queues.in_order("s", work, "owner"))
+    await begun.wait()
+    assert not queues.stop("s", "somebody else")
+    assert queues.stop("s", "owner")
+    with pytest.raises(Stopped):
+        await waiting
+    running = asyncio.create_task(queues.in_order("s", work))
+    queued = asyncio.create_task(queues.in_order("s", work))
+    begun.clear()
+    await begun.wait()
+    await queues.close()
+    late = asyncio.create_task(queues.in_order("s", work))
+    await asyncio.wait([running, queued, late])
+    assert [task.cancelled() for task in (running, queued, late)] == [True, True, True]

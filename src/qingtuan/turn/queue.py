@@ -168,13 +168,17 @@ class SessionQueues:
         workers = [worker for name, worker in self._workers.items() if session in (None, name)]
         return [*workers, *(task for task, (name, _) in self._held.items() if session in (None, name))]
 
+    def let_go(self) -> None:
+        """The process is about to end: whoever waits for a result gets none."""
+        for result in self._awaited:
+            result.cancel()
+
     async def close(self) -> None:
         """Drop what waits and cancel what runs; both are taken up again at the next start."""
         self._closed = True
         for queue in self._waiting.values():
             queue.clear()
-        for result in self._awaited:
-            result.cancel()
+        self.let_go()
         tasks = self._tasks(None)
         for task in tasks:
             task.cancel()

@@ -177,6 +177,22 @@ async def test_it_can_be_stopped(tmp_path: Path) -> None:
         assert (await chat.say("/压缩"))[0].startswith("较早的 4 条")
 
 
+async def test_a_restart_does_not_wait_for_what_was_being_compressed(tmp_path: Path) -> None:
+    async with conversation(tmp_path, MEMORY__MAX_STORED="60") as chat:
+        chat.model(without_tools(Reply("- 定了", delay=0.5)))
+        await talk(chat, 3)
+        compressing = asyncio.ensure_future(chat.send("/压缩"))
+        await asyncio.sleep(0)
+        asked = len(chat.server.requests)
+        await chat.restart()
+        await asyncio.wait([compressing])
+        assert compressing.cancelled()
+        assert len(chat.server.requests) <= asked + 1
+        (told,) = chat.deliver(Space("private", OWNER))
+        assert "再发一次" in told
+        assert chat.events(Kind.SUMMARY_WRITTEN) == []
+
+
 async def test_where_only_the_small_local_model_answers_code_picks_the_sentences(tmp_path: Path) -> None:
     """It would copy, and lose a negation on the way: it is not asked."""
     async with conversation(tmp_path, MEMORY__MAX_STORED="60") as chat:

@@ -149,5 +149,6 @@ class LocalLink:
                 yield report
 
     async def close(self) -> None:
-        """Stop delivering messages to this channel."""
+        """Stop delivering messages to this channel. A command that waits for a turn is not waited for."""
+        self._host.queues.let_go()
         await self._line.close()

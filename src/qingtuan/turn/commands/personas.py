@@ -63,7 +63,8 @@ class _Hand:
         card = self.personas.meant(invocation.argument)
         if isinstance(card, Unusable):
             raise self._refusal(card)
-        lines = [f"{flat(card.name)}「{flat(card.title)}」（{_FROM[card.source].say(language)}）", card.text]
+        where = _BRACKETS.say(language).format(_FROM[card.source].say(language))
+        lines = [f"{_called(card, language)}{where}", card.text]
         lines += [f"[{_MODES[mode].say(language)}] {text}" for mode, text in card.modes]
         return CommandReply("\n".join(lines))
 
@@ -86,7 +87,7 @@ class _Hand:
         self.personas.choices.choose(space, "persona", name, place, cause=invocation.message.id)
         if space.is_group:
             return _CHOSEN_IN_GROUP.say(language)
-        return words.say(language).format(card=_called(self.personas.card(space)))
+        return words.say(language).format(card=_called(self.personas.card(space), language))
 
     def _refusal(self, card: Unusable) -> NotThere | SettingsWrong:
         """Why a card cannot be had, for the owner in private."""
@@ -116,7 +117,9 @@ class _Hand:
 
     def _line(self, card: Card | Unusable, used: bool, here: Space, language: Language) -> str:
         where = _FROM[card.source].say(language) if card.source else ""
-        text = f"{'▶ ' if used else ''}{_called(card)}{_BRACKETS.say(language).format(where) if where else ''}"
+        text = (
+            f"{'▶ ' if used else ''}{_called(card, language)}{_BRACKETS.say(language).format(where) if where else ''}"
+        )
         if isinstance(card, Unusable):
             text += f" ⚠ {card.why.say(language)}"
         chosen = self.personas.chosen_in(card.name)
@@ -126,8 +129,9 @@ class _Hand:
         return text + (_ELSEWHERE.say(language).format(spaces=" ".join(others)) if others else "")
 
 
-def _called(card: Card | Unusable) -> str:
-    return f"{flat(card.name)}「{flat(card.title)}」" if isinstance(card, Card) else flat(card.name)
+def _called(card: Card | Unusable, language: Language) -> str:
+    title = _TITLE.say(language).format(flat(card.title)) if isinstance(card, Card) else ""
+    return f"{flat(card.name)}{title}"
 
 
 def _space(space: Space, language: Language) -> str:
@@ -151,6 +155,7 @@ _FOOT = Words(
     "看一张：/查看角色卡 名字。换一张：/选择角色卡 名字（「默认」听设置的）。",
     "Look at one: /personas NAME. Choose one: /persona NAME (`default` goes by the settings).",
 )
+_TITLE = Words("「{}」", " “{}”")
 _BRACKETS = Words("（{}）", " ({})")
 _HERE = Words(" 在这里选的", " chosen here")
 _BY_SETTINGS = Words(" 设置里的", " by the settings")

@@ -66,6 +66,9 @@ class Command:
     owner_only: bool = False
     steers: bool = False
     """Whether it changes the conversation for everybody who takes part: in a group it then is not for guests."""
+    waits: bool = False
+    """Whether it waits for turns and for a model. It then is not done again by itself after a restart, which would have
+    to wait, too."""
     prints: Prints = Prints.NOTHING
     """What its answer holds. What is for the person alone is refused in a group, with a hint where to go."""
     usage: str = ""

@@ -59,6 +59,7 @@ def summary_commands(kit: Kit, summaries: Summaries, queues: SessionQueues) -> l
             Words("现在就压缩较早的对话", "compress older talk now"),
             hand.compress,
             owner_only=True,
+            waits=True,
             prints=Prints.GROUP,
             usage="[GROUP]",
         ),
