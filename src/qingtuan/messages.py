@@ -99,6 +99,8 @@ class Inbound:
     """For display only. Never identity."""
     materials: tuple[Material, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    temporary: bool = False
+    """Whether the chat is a temporary one (QQ, by way of a group): then it is a stranger's, whoever the account is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from qingtuan.errors import NotAllowed, SettingsWrong
 from qingtuan.identity.accounts import is_account, is_shared, may_claim
 from qingtuan.identity.people import People, Person
-from qingtuan.identity.people_file import bind_account, read_people
+from qingtuan.identity.people_file import read_people
 from qingtuan.identity.scopes import Role
 from qingtuan.messages import Space
 
@@ -230,37 +230,6 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(SettingsWrong, match="line 1"):
         read_people(path)
-
-
-def test_binding_keeps_what_stands_there(path: Path) -> None:
-    bind_account(path, "owner", "wx:me@im.wechat")
-    text = path.read_text("utf-8")
-    assert text.splitlines()[0] == "# 我的人"
-    assert "# 两个号" in text
-    assert text.replace(', "wx:me@im.wechat"', "") == FILE
-    assert People.load(path).owner.accounts == ("qq:10001", "tg:42", "wx:me@im.wechat", "cli:local")
-    bind_account(path, "owner", "wx:me@im.wechat")
-    assert path.read_text("utf-8") == text
-
-
-def test_binding_makes_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "people.toml"
-    bind_account(path, "owner", "qq:1")
-    bind_account(path, "qq-2", "qq:2")
-    people = People.load(path)
-    assert people.owner.accounts == ("qq:1", "cli:local")
-    assert people.person("qq-2") == Person("qq-2", ("qq:2",))
-    assert path.stat().st_mode & 0o777 == 0o600
-
-
-def test_binding_takes_no_account_from_anybody(path: Path) -> None:
-    with pytest.raises(NotAllowed):
-        bind_account(path, "owner", "qq:10002")
-    assert path.read_text("utf-8") == FILE
-    path.write_text("broken = ", "utf-8")
-    with pytest.raises(SettingsWrong):
-        bind_account(path, "owner", "qq:1")
-    assert path.read_text("utf-8") == "broken = "
 
 
 # As time goes on

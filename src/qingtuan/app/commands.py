@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from qingtuan.app.identity import Identity
 from qingtuan.app.memory import Remembering
 from qingtuan.home import Home
 from qingtuan.mcp_client.servers import Servers
@@ -13,6 +14,7 @@ from qingtuan.turn.commands.memory import memory_commands
 from qingtuan.turn.commands.memory_status import Sources, memory_status_commands
 from qingtuan.turn.commands.own import OwnCommands
 from qingtuan.turn.commands.owner import owner_commands
+from qingtuan.turn.commands.people import people_commands
 from qingtuan.turn.commands.personas import persona_commands
 from qingtuan.turn.commands.registry import Commands
 from qingtuan.turn.commands.review import review_commands
@@ -20,19 +22,22 @@ from qingtuan.turn.commands.servers import server_commands
 from qingtuan.turn.commands.spaces import space_commands
 from qingtuan.turn.commands.standing import standing_commands
 from qingtuan.turn.commands.summaries import summary_commands
-from qingtuan.turn.kit import Kit
-from qingtuan.turn.queue import SessionQueues
+from qingtuan.turn.commands.undo import undo_command
+from qingtuan.turn.work import Work
 
 
 def commands_of(
-    home: Home, kit: Kit, parts: Remembering, servers: Servers, queues: SessionQueues, afterwards: Afterwards
+    home: Home, work: Work, parts: Remembering, servers: Servers, afterwards: Afterwards, identity: Identity
 ) -> Commands:
     """The registry, with the owner's own commands at its end."""
     commands: list[Commands] = []
+    kit, queues = work.kit, work.queues
     every = [
-        *memory_commands(parts.memory, parts.ruling, parts.recall, parts.undoing, kit.people, parts.customs.zone),
+        *memory_commands(parts.memory, parts.ruling, parts.recall, kit.people, parts.customs.zone),
+        undo_command(parts.undoing, parts.customs.zone, identity.undo),
         *review_commands(parts.reviewing, kit.people, parts.customs.zone),
         *conversation_commands(kit.record.sessions, queues, afterwards.left, lambda: commands[0]),
+        *people_commands(kit, identity.linking, identity.gate.standing),
         *owner_commands(kit, queues),
         *context_commands(kit),
         *long_term_commands(parts.memory, parts.overview, parts.customs.zone),

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Coroutine, Mapping
 from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Self
 
-from qingtuan.app.access import access_of
 from qingtuan.app.chores import chores_of, digest_rules
 from qingtuan.app.commands import commands_of
+from qingtuan.app.identity import identity_of, stands_for
 from qingtuan.app.mcp import ServerSupply, servers_of
 from qingtuan.app.memory import Remembering, remembering
 from qingtuan.app.models import Answering, models_for
@@ -29,6 +30,7 @@ from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log, Place
 from qingtuan.events.sessions import Session
 from qingtuan.home import Home, HomeLock
+from qingtuan.identity import code_book, links
 from qingtuan.identity.people import People
 from qingtuan.ids import Ids
 from qingtuan.language import Language, Words
@@ -45,7 +47,6 @@ from qingtuan.storage.sqlite import Database
 from qingtuan.tools.registry import Collected, Provider, collect, installed
 from qingtuan.tools.run import Runner
 from qingtuan.tools.tool import Tool, tools_of
-from qingtuan.turn.admission import Gate
 from qingtuan.turn.afterwards import Afterwards
 from qingtuan.turn.commands.registry import Commands
 from qingtuan.turn.desk import Desk
@@ -67,6 +68,8 @@ PROJECTIONS = (
     summaries.project,
     pins.project,
     candidates.project,
+    code_book.project,
+    links.project,
 )
 """Every table that is made from events, in the order in which they learn of one."""
 
@@ -196,10 +199,9 @@ class App:
         catalog.follow(ServerSupply(servers))
         queues = SessionQueues()
         afterwards = Afterwards(kit, chores_of(kit, parts, settings))
-        commands = commands_of(home, kit, parts, servers, queues, afterwards)
-        gate = Gate(log, clock, settings.zone, lambda: access_of(settings, record.choices), people.ids)
-
         work = Work(kit, queues, lambda turn, _: afterwards.turn_ended(turn.session))
+        identity = identity_of(work, parts, settings)
+        commands = commands_of(home, work, parts, servers, afterwards, identity)
         digest = Digest(work, parts.reviewing, digest_rules(settings))
         return cls(
             home=home,
@@ -208,7 +210,7 @@ class App:
             kit=kit,
             remembering=parts,
             answering=answering,
-            desk=Desk(work, commands, gate, digest.recognise),
+            desk=Desk(work, commands, identity.gate, partial(stands_for, digest), identity.linking),
             digest=digest,
             queues=queues,
             commands=commands,
@@ -223,6 +225,7 @@ class App:
 
     async def _start(self, *, watch: bool) -> None:
         await self.remembering.memory.recover()
+        await self.desk.settle()
         await self.servers.start()
         self.kit.book.expire()
         if watch:

@@ -82,6 +82,12 @@ def code_in(text: str) -> str | None:
     return spoken.code if spoken is not None else None
 
 
+def plain(text: str) -> bool | None:
+    """Whether a text is a yes (or a no) and nothing else; None if it is neither, or names a code."""
+    spoken = _spoken(text)
+    return spoken.yes if spoken is not None and spoken.code is None else None
+
+
 # Which question
 
 

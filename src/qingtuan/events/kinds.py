@@ -240,7 +240,25 @@ class Kind(StrEnum):
     )
     PERSON_LINKED = (
         "person.linked",
-        Words("两个账号并成一个人，或者又分开了。", "Two accounts became one person, or were parted again."),
+        Words("两个人并成一个：是同一个人的账号。", "Two persons became one: their accounts are one person's."),
+    )
+    PERSON_PARTED = (
+        "person.parted",
+        Words("并在一起的账号又分开了。", "Accounts that had become one person's were parted again."),
+    )
+    CODE_GIVEN = (
+        "code.given",
+        Words(
+            "给了一个一次性的码：认主人，或者关联账号；只存散列。",
+            "A one-use code was given, to claim the assistant or to link an account; only its hash is kept.",
+        ),
+    )
+    CODE_TRIED = (
+        "code.tried",
+        Words(
+            "有人发来一个码：对、不对，或者这个码从此作废。",
+            "Somebody sent a code: right or wrong, or by that the code is void.",
+        ),
     )
     PERSON_FORGOTTEN = (
         "person.forgotten",

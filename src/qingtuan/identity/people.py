@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from qingtuan.errors import NotAllowed, SettingsWrong
-from qingtuan.identity.accounts import LOCAL, OWNER, Person, derived_person, is_account, is_shared, may_claim
-from qingtuan.identity.people_file import read_people
+from qingtuan.errors import Bug, NotAllowed, SettingsWrong
+from qingtuan.identity.accounts import LOCAL, OWNER, Person, derived_person, is_account, is_key, is_shared, may_claim
+from qingtuan.identity.people_file import persons_in, read_people, read_text, write_people
 from qingtuan.identity.scopes import Reader, Role, decode_name, encode_name
 from qingtuan.language import Words
 from qingtuan.messages import Space
@@ -57,6 +57,7 @@ class People:
         self._owner_accounts = tuple(owner_accounts)
         self._members = frozenset(members)
         self._keys = dict(keys or {})
+        self._merged: Mapping[str, str] = {}
         self._file: _File | None = None
         self._known = _Known({}, {})
         self.take(persons)
@@ -116,6 +117,39 @@ class People:
         people._file = _File(path, stamp)
         return people
 
+    def rewrite(self, change: Callable[[str], str]) -> tuple[str, str]:
+        """Change what the file says, and take it over; what it said before, and what it says now.
+
+        Raises:
+            SettingsWrong: it cannot be used, or could not be afterwards; nothing was changed.
+            StorageFailed: it cannot be written.
+        """
+        file = self._must_be_kept()
+        before = read_text(file.path)
+        persons_in(file.path, before, owner_accounts=self._owner_accounts)
+        after = change(before)
+        if after != before:
+            write_people(file.path, after, owner_accounts=self._owner_accounts)
+        self.look()
+        return before, after
+
+    def would_say(self, change: Callable[[str], str]) -> None:
+        """Make sure that the file can be changed so. Raises `SettingsWrong` if not."""
+        file = self._must_be_kept()
+        text = read_text(file.path)
+        persons_in(file.path, text, owner_accounts=self._owner_accounts)
+        persons_in(file.path, change(text), owner_accounts=self._owner_accounts)
+
+    def _must_be_kept(self) -> _File:
+        if self._file is None:
+            raise Bug(Words("没有 people.toml 可写。", "There is no people.toml to write."))
+        return self._file
+
+    def in_file(self, person: Person) -> Person:
+        """The person with those accounts only that the file has to name: not the terminal, the settings' or keys."""
+        elsewhere = {LOCAL, *self._owner_accounts} if person.id == OWNER else set()
+        return replace(person, accounts=tuple(a for a in person.accounts if a not in elsewhere and not is_key(a)))
+
     def look(self) -> bool:
         """Take the file over if it has changed since it was last looked at; whether anybody is another by that.
 
@@ -128,6 +162,10 @@ class People:
         self._file, before = replace(file, stamp=stamp), self._known
         self.take(read_people(file.path, owner_accounts=self._owner_accounts))
         return self._known != before
+
+    def follow(self, merged: Mapping[str, str]) -> None:
+        """Know of persons that became one: by each id that went, the one that it became (`Links.merged`)."""
+        self._merged = dict(merged)
 
     def __iter__(self) -> Iterator[Person]:
         """The persons that are known by file or settings, the owner first."""
@@ -155,15 +193,22 @@ class People:
 
     def whose(self, logged: str) -> str:
         """The id of the person that an id in the log means today: accounts may have been linked or named since."""
-        if logged in self._known.persons:
-            return logged
-        account = _account_of(logged)
-        return self._known.by_account.get(account, logged) if account else logged
+        for _ in range(len(self._merged) + 1):
+            if logged in self._known.persons:
+                return logged
+            account = _account_of(logged)
+            if account and account in self._known.by_account:
+                return self._known.by_account[account]
+            if logged not in self._merged:
+                break
+            logged = self._merged[logged]
+        return logged
 
     def ids(self, person_id: str) -> frozenset[str]:
         """Every id under which the log may know this person: the one of today, and those that their accounts gave."""
         person = self.person(person_id)
-        return frozenset((person_id, *map(encode_name, person.accounts if person else ())))
+        merged = (gone for gone in self._merged if self.whose(gone) == person_id)
+        return frozenset((person_id, *map(encode_name, person.accounts if person else ()), *merged))
 
     def role(self, person: Person) -> Role:
         """Owner by id, member by list or file, else guest. An empty list means nobody."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from qingtuan.errors import NotAllowed, SettingsWrong
+from qingtuan.errors import SettingsWrong
 from qingtuan.identity.accounts import OWNER, Person, is_account, is_shared
 from qingtuan.identity.scopes import encode_name, is_safe_name
 from qingtuan.language import Words
@@ -19,19 +19,6 @@ from qingtuan.storage.files import read_regular, write_atomic
 _LIMIT = 1_000_000
 _FIELDS = ("accounts", "name", "member", "writes_groups", "timezone", "language", "home")
 
-_HEADER = """\
-# 账号属于谁。名字和昵称从不算数，只认账号。 Which account is whose; names never count.
-#
-# [persons.owner]                  # 主人 the owner
-# accounts = ["qq:10001", "tg:42"]
-# timezone = "Asia/Shanghai"       # language = "zh"   home = "武汉"
-#
-# [persons.xiaoli]                 # 起的名字：小写字母、数字、下划线 a name of your choice, without "-"
-# accounts = ["qq:10002"]
-# member = true                    # 可以私聊 may talk in private
-# writes_groups = ["qq:777"]       # 可以写这些群的记忆 may write the memory of these groups
-"""
-
 
 def read_people(path: Path, *, owner_accounts: Collection[str] = ()) -> tuple[Person, ...]:
     """The persons of the file; none if there is no file. `owner_accounts` are taken already, by the settings.
@@ -39,7 +26,11 @@ def read_people(path: Path, *, owner_accounts: Collection[str] = ()) -> tuple[Pe
     Raises:
         SettingsWrong: the file cannot be used; the sentence names the file and the line.
     """
-    text = _read(path)
+    return persons_in(path, read_text(path), owner_accounts=owner_accounts)
+
+
+def persons_in(path: Path, text: str, *, owner_accounts: Collection[str] = ()) -> tuple[Person, ...]:
+    """The persons of what the file at `path` says, or would say. Raises `SettingsWrong` as `read_people`."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -50,29 +41,19 @@ def read_people(path: Path, *, owner_accounts: Collection[str] = ()) -> tuple[Pe
     return _Reading(path, text).persons(data, owner_accounts)
 
 
-def bind_account(path: Path, person_id: str, account: str) -> None:
-    """Add `account` to a person in the file, making both as needed. What stands there already stays as it is.
+def write_people(path: Path, text: str, *, owner_accounts: Collection[str] = ()) -> None:
+    """Let the file say `text`.
 
     Raises:
-        NotAllowed: the account is another person's.
-        SettingsWrong: the file cannot be used as it is; nothing was changed.
+        SettingsWrong: that would be no file that can be used; nothing was changed.
         StorageFailed: it cannot be written.
     """
-    import tomlkit
-
-    for person in read_people(path):
-        if account in person.accounts:
-            if person.id == person_id:
-                return
-            raise NotAllowed(Words("这个账号已经属于别人。", "That account belongs to somebody else already."))
-    document = tomlkit.parse(_read(path) or _HEADER)
-    persons = document.setdefault("persons", tomlkit.table(is_super_table=True))
-    entry = persons.setdefault(person_id, tomlkit.table())
-    entry.setdefault("accounts", tomlkit.array()).append(account)
-    write_atomic(path, tomlkit.dumps(document).encode())
+    persons_in(path, text, owner_accounts=owner_accounts)
+    write_atomic(path, text.encode())
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """What the file says; nothing if there is none. Raises `SettingsWrong` if it is no text."""
     data = read_regular(path, limit=_LIMIT)
     if data is None:
         if path.exists() or path.is_symlink():

@@ -57,7 +57,7 @@ class Joining:
         self._library = memory.library
         self._store = memory.library.store
 
-    def orphans(self) -> list[str]:
+    def folders(self) -> list[str]:
         """The ids of all persons that have a folder."""
         return [scope.id for scope in self._library.scopes() if scope.kind == "user"]
 

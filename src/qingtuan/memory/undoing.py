@@ -7,6 +7,7 @@ from functools import partial
 
 from qingtuan.errors import NotThere
 from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event
 from qingtuan.language import Words
 from qingtuan.memory.acts import By
 from qingtuan.memory.wiki.store import Written
@@ -29,17 +30,21 @@ class Undoing:
             CannotUndo: the same lines were changed since.
             PageUnreadable, StorageFailed: as a write.
         """
+        write = self.newest(by)
+        if write is None:
+            raise NotThere(Words("没有可以撤销的写入。", "There is nothing to take back."))
+        await self.write(write.id, by)
+        return self._library.store.message_of(write.id)
+
+    def newest(self, by: By) -> Event | None:
+        """The person's last write that was not taken back yet; its `page.intended`."""
         row = self._writer.log.database.row(
             "SELECT e.id FROM events AS e JOIN wiki_writes AS w ON w.event = e.id"
             " WHERE e.kind = ? AND e.person = ? AND w.undone IS NULL AND w.state IN ('open', 'committed')"
             " AND json_extract(e.payload, '$.undoes') IS NULL ORDER BY e.seq DESC LIMIT 1",
             (Kind.PAGE_INTENDED, by.reader.person),
         )
-        if row is None:
-            raise NotThere(Words("没有可以撤销的写入。", "There is nothing to take back."))
-        write = str(row["id"])
-        await self.write(write, by)
-        return self._library.store.message_of(write)
+        return self._writer.log.get(row["id"]) if row else None
 
     async def write(self, name: str, by: By) -> tuple[str, ...]:
         """Take back what was written in a turn, for an event, or by one write; the pages that changed.

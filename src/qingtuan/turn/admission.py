@@ -11,7 +11,7 @@ from qingtuan.clock import Clock
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log
 from qingtuan.identity.access import REFUSAL_INTERVAL, AccessRules, Admitted, Arrival, Counters, Refused, admit
-from qingtuan.identity.accounts import OWNER
+from qingtuan.identity.accounts import OWNER, Person
 from qingtuan.identity.scopes import Role
 from qingtuan.ids import first_event_id
 
@@ -46,6 +46,23 @@ class Gate:
         if isinstance(decided, Admitted) and decided.wait > 0:
             self._planned[_pace_of(arrival)] = self._clock.monotonic() + decided.wait
         return decided
+
+    def standing(self, person: Person, role: Role) -> Standing | None:
+        """How much of their limits somebody has used; None for who has none."""
+        rules = self._rules()
+        limits = rules.limits.get(role)
+        if role is Role.OWNER or limits is None:
+            return None
+        ids, today = sorted(self._ids(person.id)), self._today
+        today.catch_up()
+        return Standing(
+            chars=limits.private_chars,
+            turns=sum(today.turns[one] for one in ids),
+            turns_a_day=limits.turns_a_day,
+            tokens=sum(today.tokens[one] for one in ids),
+            tokens_a_day=limits.tokens_a_day,
+            trial_left=rules.trial - self._received(ids, at_most=rules.trial) if role is Role.GUEST else None,
+        )
 
     def _counters(self, arrival: Arrival, rules: AccessRules) -> Counters:
         # Nothing is counted for the owner, who has no limits, nor for what is not meant for us.
@@ -116,6 +133,20 @@ class Gate:
             (*ids, Kind.MESSAGE_RECEIVED, at_most),
         )
         return row["count"] if row else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How much of their limits somebody has used."""
+
+    chars: int | None
+    """Of one private message; None for any number."""
+    turns: int
+    turns_a_day: int
+    tokens: int
+    tokens_a_day: int
+    trial_left: int | None
+    """Messages that a stranger may still send in private; None for who is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from qingtuan.turn.commands.own import said_with
 from qingtuan.turn.commands.registry import Command, CommandReply, Commands, Invocation, Unknown
 from qingtuan.turn.commands.running import BEGUN_BEFORE, run
 from qingtuan.turn.lapsing import Lapsing
+from qingtuan.turn.linking import Linking, Proof
 from qingtuan.turn.roll import Roll
 from qingtuan.turn.silence import Silence
 from qingtuan.turn.turn import Turn
@@ -54,13 +55,20 @@ class Desk:
     """Takes messages in, and takes interrupted work up again."""
 
     def __init__(
-        self, work: Work, commands: Commands, admission: Admission, stands_for: StandsFor = lambda *_: None
+        self,
+        work: Work,
+        commands: Commands,
+        admission: Admission,
+        stands_for: StandsFor = lambda *_: None,
+        linking: Linking | None = None,
     ) -> None:
+        """`linking`: what takes codes and their answers; without it a code is a message like any other."""
         self._work = work
         self._kit = work.kit
         self._commands = commands
         self._admission = admission
         self._stands_for = stands_for
+        self._linking = linking
         self._answering = Answering(work)
         self._inbox = Inbox(work.kit.record.log)
         self._silence = Silence(work)
@@ -77,9 +85,12 @@ class Desk:
         """
         if self._inbox.known(inbound.channel, inbound.space, inbound.message_id):
             return Taken("known")
-        self._roll.look()
+        if self._roll.look() and self._linking is not None:
+            await self._linking.unions.adopt()
         person = self._kit.people.find(inbound.account)
         reader = self._kit.people.reader(inbound.account, inbound.space) if person else None
+        if reader and self._linking and (proof := self._linking.recognise(inbound, inbound.space)):
+            return await self._prove(proof, inbound, reader)
         meant = self._meant(inbound, reader) if reader else None
         if isinstance(meant, tuple) and meant[0].says:
             inbound, meant = replace(inbound, text=said_with(meant[0].says, meant[1]), addressed=True), None
@@ -114,6 +125,21 @@ class Desk:
             await self._take_again(event)
         return len(begun) + len(unresumed) + len(waiting)
 
+    async def settle(self) -> None:
+        """At start: let the file and the memory follow what was decided about persons."""
+        if self._linking is not None:
+            await self._linking.unions.settle()
+
+    async def _prove(self, proof: Proof, inbound: Inbound, reader: Reader) -> Taken:
+        """Take a code, or an answer to what a code asked: from whomever it comes, admitted or not."""
+        session = self._session(inbound, reader)
+        event = self._inbox.receive(inbound, session=session.id, person=reader.person, origin=Origin.PERSON)
+        if event is None or self._linking is None:
+            return Taken("known")
+        place = Place(session.id, session.space, None, reader.person)
+        await self._linking.take(proof, Received.of(event), place, reader)
+        return Taken("answer", session.id)
+
     # What it is
 
     def _meant(self, message: Inbound | Received, reader: Reader) -> Meant:
@@ -126,7 +152,15 @@ class Desk:
         # Who answers a question, or gives a command that we have, means us, whether a mention stands there or not.
         addressed = inbound.addressed or isinstance(meant, (Answer, tuple))
         admitted = self._admission(
-            Arrival(person, role, inbound.space, len(inbound.text), addressed, asks_model=meant is None)
+            Arrival(
+                person,
+                role,
+                inbound.space,
+                len(inbound.text),
+                addressed,
+                temporary=inbound.temporary,
+                asks_model=meant is None,
+            )
         )
         if isinstance(admitted, Admitted) and admitted.only_enabling:
             return Refused(Reason.GROUP_CLOSED, _CLOSED_GROUP)
@@ -175,6 +209,10 @@ class Desk:
             reader = self._kit.people.reader(received.account, session.space)
         except (KeyError, NotAllowed) as error:
             self._work.give_up(event, str(error))
+            return
+        place = Place(session.id, session.space, None, reader.person)
+        if self._linking and (proof := self._linking.recognise(received, session.space)):
+            await self._linking.take(proof, received, place, reader)
             return
         meant = self._meant(received, reader)
         if isinstance(meant, tuple) and (meant[0].waits or record.log.caused_by(event.id)):

@@ -21,14 +21,17 @@ class Roll:
 
     work: Work
 
-    def look(self) -> None:
-        """Take the file over if it has changed since."""
+    def look(self) -> bool:
+        """Take the file over if it has changed since; whether anybody is another by that."""
         people, log = self.work.kit.people, self.work.kit.record.log
         try:
-            if people.look():
-                log.append(Kind.PEOPLE_CHANGED, Place(person=OWNER), {})
+            changed = people.look()
         except SettingsWrong as error:
             self._refused(error)
+            return False
+        if changed:
+            log.append(Kind.PEOPLE_CHANGED, Place(person=OWNER), {})
+        return changed
 
     def _refused(self, error: SettingsWrong) -> None:
         kit = self.work.kit

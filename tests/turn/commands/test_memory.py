@@ -16,6 +16,7 @@ from qingtuan.memory.ruling import Ruling
 from qingtuan.messages import Space
 from qingtuan.turn.commands.memory import memory_commands
 from qingtuan.turn.commands.registry import Commands, Invocation
+from qingtuan.turn.commands.undo import undo_command
 from tests.memory.world import ACCOUNTS, GROUP, PEOPLE, ZONE, World
 
 Say = Callable[..., Coroutine[Any, Any, str]]
@@ -32,7 +33,8 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 def say(world: World) -> Say:
     """What a command of somebody answers."""
     ruling = Ruling(world.memory.writer, Ids(world.clock))
-    commands = Commands(memory_commands(world.memory, ruling, world.recall, world.undoing, PEOPLE, lambda _: ZONE))
+    own = memory_commands(world.memory, ruling, world.recall, PEOPLE, lambda _: ZONE)
+    commands = Commands([*own, undo_command(world.undoing, lambda _: ZONE)])
 
     async def say(text: str, person: str = "owner", space: Space | None = None) -> str:
         by = world.by(text, person, space)

@@ -23,12 +23,6 @@ _CLEARED = Words(
 _STOPPED = Words("已停下。", "Stopped.")
 _NOTHING_RUNS = Words("现在没有在做的事。", "Nothing is running.")
 _NOTHING_OPEN = Words("现在没有等你确认的事。", "Nothing is waiting for your answer.")
-_ROLES = {
-    Role.OWNER: Words("主人", "the owner"),
-    Role.MEMBER: Words("成员", "a member"),
-    Role.GUEST: Words("访客", "a guest"),
-}
-_WHO = Words("账号 {account}，你是{role}（{person}）。", "Account {account}: you are {role} ({person}).")
 
 
 def conversation_commands(
@@ -44,11 +38,6 @@ def conversation_commands(
         lines = [_line(command, invocation.language) for command in usable if command.short_help]
         frame = [_TALK.say(invocation.language), *lines[: _HELP_LINES - 2], _MORE.say(invocation.language)]
         return CommandReply("\n".join(frame))
-
-    async def whoami(invocation: Invocation) -> CommandReply:
-        role = _ROLES[invocation.reader.role].say(invocation.language)
-        words = _WHO.say(invocation.language)
-        return CommandReply(words.format(account=invocation.account, role=role, person=invocation.reader.person))
 
     async def new(invocation: Invocation) -> CommandReply:
         sessions.start(invocation.session.space, invocation.reader.person, cause=invocation.message.id)
@@ -71,7 +60,6 @@ def conversation_commands(
 
     return [
         Command(("帮助", "help"), Words("能用的命令", "commands you can use"), help_, usage="[all]"),
-        Command(("我是谁", "whoami"), Words("它认得你是谁", "whom it takes you for"), whoami),
         Command(("新对话", "new"), Words("开始新的对话", "begin a new session"), new, steers=True, short_help=True),
         Command(
             ("清空", "clear", "重置"), Words("清空当前对话的上下文", "empty this session's context"), clear, steers=True

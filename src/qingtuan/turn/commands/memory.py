@@ -1,4 +1,4 @@
-"""`/memory` and `/undo`: a person's own hand on what is remembered (seeds 001 and 004, one store)."""
+"""`/memory`: a person's own hand on what is remembered (seeds 001 and 004, one store)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from qingtuan.memory.known import Known
 from qingtuan.memory.memory import Memory
 from qingtuan.memory.recall import Listener, Recall
 from qingtuan.memory.ruling import Ruling
-from qingtuan.memory.undoing import Undoing
 from qingtuan.turn.commands.adding import WAITS, hidden
 from qingtuan.turn.commands.behalf import by_of
 from qingtuan.turn.commands.keeping import FORMS, KeepingWords
@@ -29,7 +28,7 @@ _Sub = Callable[[Invocation, str], Awaitable[str]]
 
 
 def memory_commands(
-    memory: Memory, ruling: Ruling, recall: Recall, undoing: Undoing, people: People, zone: Callable[[str], tzinfo]
+    memory: Memory, ruling: Ruling, recall: Recall, people: People, zone: Callable[[str], tzinfo]
 ) -> list[Command]:
     """The commands over one memory; `zone` is that of a person, in which their days are counted."""
     subs = _Subcommands(memory, recall, people, zone)
@@ -46,12 +45,6 @@ def memory_commands(
             raise NotAllowed(IN_PRIVATE)
         return CommandReply(await subs.by_word[word](invocation, rest))
 
-    async def undo(invocation: Invocation) -> CommandReply:
-        undone = await undoing.last(by_of(invocation, zone))
-        if invocation.reader.space.is_group:
-            return CommandReply(_UNDONE_HERE.say(invocation.language))  # what it was may be private
-        return CommandReply(_UNDONE.say(invocation.language).format(what=undone))
-
     usage = "[list|add|del|edit|pin|share|why|clear|always|never]"
     return [
         Command(
@@ -60,12 +53,6 @@ def memory_commands(
             memory_,
             usage=usage,
             forms=(*_FORMS, *FORMS),
-            short_help=True,
-        ),
-        Command(
-            ("撤销", "undo"),
-            Words("撤销上一次写入", "take back the last write"),
-            undo,
             short_help=True,
         ),
     ]
@@ -329,5 +316,3 @@ _EDITED = Words("#{name} 改成了：{text}。/undo 可撤销", "#{name} now say
 _PINNED = Words("📌 #{name} 置顶了。", "📌 #{name} is pinned.")
 _UNPINNED = Words("#{name} 不再置顶。", "#{name} is no longer pinned.")
 _SHARED = Words("#{name}：{label}。", "#{name}: {label}.")
-_UNDONE = Words("已撤销：{what}", "Taken back: {what}")
-_UNDONE_HERE = Words("已撤销你上一次的写入。", "Your last write is taken back.")
