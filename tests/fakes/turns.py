@@ -45,6 +45,7 @@ from qingtuan.tools.run import Runner
 from qingtuan.tools.tool import Tool, ToolContext, ToolResult
 from qingtuan.turn.admission import Gate
 from qingtuan.turn.commands.conversation import conversation_commands
+from qingtuan.turn.commands.people import whoami_command
 from qingtuan.turn.commands.registry import Command, Commands
 from qingtuan.turn.desk import Desk, Taken
 from qingtuan.turn.kit import Kit, Record, Texts
@@ -297,9 +298,9 @@ class World:
         self.shelf = Shelf(Registry(plan.tools, plan.granted))
         self.kit = self._kit()
         self.work = Work(self.kit, self.queues, self._after_turn)
+        self.gate = Gate(self.log, self.clock, ZONE, lambda: plan.rules, self.people.ids)
         self.commands = self._commands()
-        gate = Gate(self.log, self.clock, ZONE, lambda: plan.rules, self.people.ids)
-        self.desk = Desk(self.work, self.commands, gate)
+        self.desk = Desk(self.work, self.commands, self.gate)
         self._message_ids = count(1)
 
     def _kit(self) -> Kit:
@@ -330,7 +331,7 @@ class World:
 
     def _commands(self) -> Commands:
         own = conversation_commands(self.record.sessions, self.queues, self.left_sessions.append, lambda: self.commands)
-        return Commands([*own, *self.plan.commands])
+        return Commands([*own, whoami_command(self.kit, self.gate.standing), *self.plan.commands])
 
     def _after_turn(self, turn: Turn, outcome: Outcome) -> None:
         self.ended.append((turn, outcome))

@@ -14,7 +14,7 @@ from qingtuan.turn.commands.memory import memory_commands
 from qingtuan.turn.commands.memory_status import Sources, memory_status_commands
 from qingtuan.turn.commands.own import OwnCommands
 from qingtuan.turn.commands.owner import owner_commands
-from qingtuan.turn.commands.people import people_commands
+from qingtuan.turn.commands.people import link_commands, whoami_command
 from qingtuan.turn.commands.personas import persona_commands
 from qingtuan.turn.commands.registry import Commands
 from qingtuan.turn.commands.review import review_commands
@@ -37,7 +37,8 @@ def commands_of(
         undo_command(parts.undoing, parts.customs.zone, identity.undo),
         *review_commands(parts.reviewing, kit.people, parts.customs.zone),
         *conversation_commands(kit.record.sessions, queues, afterwards.left, lambda: commands[0]),
-        *people_commands(kit, identity.linking, identity.gate.standing),
+        whoami_command(kit, identity.gate.standing),
+        *link_commands(kit, identity.linking),
         *owner_commands(kit, queues),
         *context_commands(kit),
         *long_term_commands(parts.memory, parts.overview, parts.customs.zone),

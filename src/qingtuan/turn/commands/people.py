@@ -22,11 +22,19 @@ from qingtuan.turn.linking import Linking
 from qingtuan.turn.unions import Apart, Unions
 
 
-def people_commands(kit: Kit, linking: Linking, standing: Callable[[Person, Role], Standing | None]) -> list[Command]:
-    """The commands over one instance. `standing`: how much of their limits somebody has used; None without limits."""
-    hand = _Hand(kit, linking, standing)
+def whoami_command(kit: Kit, standing: Callable[[Person, Role], Standing | None]) -> Command:
+    """`/whoami`. `standing`: how much of their limits somebody has used; None without limits."""
+    return Command(
+        ("我是谁", "whoami"),
+        Words("它认得你是谁，你能做什么", "whom it takes you for, and what you may do"),
+        _Who(kit, standing).whoami,
+    )
+
+
+def link_commands(kit: Kit, linking: Linking) -> list[Command]:
+    """The commands by which accounts become one person's, and are parted."""
+    hand = _Hand(kit, linking)
     return [
-        Command(("我是谁", "whoami"), Words("它认得你是谁，你能做什么", "whom it takes you for"), hand.whoami),
         Command(
             ("关联", "link", "绑定"),
             Words("把你的另一个账号也算作你", "let another account of yours be you, too"),
@@ -83,27 +91,16 @@ _SPELLED = re.compile(r"(?:绑定|关联)\s*((?:qq|微信|wechat|telegram|电报
 
 
 @dataclass(frozen=True, slots=True)
-class _Hand:
+class _Who:
     kit: Kit
-    linking: Linking
     standing: Callable[[Person, Role], Standing | None]
-
-    @property
-    def unions(self) -> Unions:
-        return self.linking.unions
-
-    def _person(self, invocation: Invocation) -> Person:
-        person = self.kit.people.person(invocation.reader.person)
-        if person is None:
-            raise NotThere(_NOBODY)
-        return person
 
     async def whoami(self, invocation: Invocation) -> CommandReply:
         reader, language = invocation.reader, invocation.language
         role = _ROLES[reader.role].say(language)
         if reader.space.is_group:
             return CommandReply(_WHO_HERE.say(language).format(role=role))
-        person = self._person(invocation)
+        person = _person(self.kit, invocation)
         lines = [_WHO.say(language).format(account=invocation.account, role=role, person=person.id)]
         if len(person.accounts) > 1:
             lines.append(_ACCOUNTS.say(language).format(accounts=" ".join(person.accounts)))
@@ -123,9 +120,19 @@ class _Hand:
             lines.append(_USED.say(language).format(used=used))
         return lines
 
+
+@dataclass(frozen=True, slots=True)
+class _Hand:
+    kit: Kit
+    linking: Linking
+
+    @property
+    def unions(self) -> Unions:
+        return self.linking.unions
+
     async def link(self, invocation: Invocation) -> CommandReply:
         by_hand(invocation)
-        person, language = self._person(invocation), invocation.language
+        person, language = _person(self.kit, invocation), invocation.language
         if not invocation.argument:
             lines = [_ACCOUNTS.say(language).format(accounts=" ".join(person.accounts)), _HOW_TO_LINK.say(language)]
             return CommandReply("\n".join(lines))
@@ -148,7 +155,7 @@ class _Hand:
 
     async def unlink(self, invocation: Invocation) -> CommandReply:
         by_hand(invocation)
-        person, language = self._person(invocation), invocation.language
+        person, language = _person(self.kit, invocation), invocation.language
         account = self._which(invocation.argument, person)
         if account is None:
             return CommandReply(_WHICH.say(language).format(accounts=" ".join(self._free(person))))
@@ -177,6 +184,13 @@ class _Hand:
         named = self.kit.people.in_file(person).accounts
         free = [one for one in named if derived_person(one).id != person.id]
         return free if person.id == OWNER or len(named) > 1 else []
+
+
+def _person(kit: Kit, invocation: Invocation) -> Person:
+    person = kit.people.person(invocation.reader.person)
+    if person is None:
+        raise NotThere(_NOBODY)
+    return person
 
 
 async def undo_link(unions: Unions, cause: str, invocation: Invocation) -> str | None:
