@@ -23,6 +23,7 @@ from qingtuan.turn.commands.spaces import space_commands
 from qingtuan.turn.commands.standing import standing_commands
 from qingtuan.turn.commands.summaries import summary_commands
 from qingtuan.turn.commands.undo import undo_command
+from qingtuan.turn.kit import Kit
 from qingtuan.turn.work import Work
 
 
