@@ -242,6 +242,12 @@ class HomeLock:
                 raise self._in_use()
             await clock.sleep(_POLL_SECONDS)
 
+    def holder(self) -> tuple[str, str]:
+        """The number and the command of the process that has the folder, as far as it says so."""
+        lines = (read_regular(self._home.lock_file, limit=4096) or b"").decode(errors="replace").splitlines()
+        pid, command = (*lines, "?", "?")[:2]
+        return pid, command
+
     def release(self) -> None:
         """Give the folder up. Nothing happens if it is not ours."""
         if self._handle is not None:
@@ -250,8 +256,7 @@ class HomeLock:
             self._handle = None
 
     def _in_use(self) -> HomeInUse:
-        lines = (read_regular(self._home.lock_file, limit=4096) or b"").decode(errors="replace").splitlines()
-        pid, command = (*lines, "?", "?")[:2]
+        pid, command = self.holder()
         return HomeInUse(
             Words(
                 f"数据文件夹 {self._home.path} 正被进程 {pid}（{command}）使用。",

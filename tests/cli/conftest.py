@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from qingtuan.cli import main
+from qingtuan.home import Home
 from tests.fakes.model_server import model_process
 
 _CONCLUDED = json.dumps(
@@ -82,6 +83,9 @@ class CommandLine:
     environ: Mapping[str, str]
     patch: pytest.MonkeyPatch
     capture: pytest.CaptureFixture[str]
+
+    def home_of(self) -> Home:
+        return Home(self.home)
 
     def with_(self, **environ: str) -> CommandLine:
         return replace(self, environ={**self.environ, **environ})

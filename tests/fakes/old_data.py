@@ -6,15 +6,9 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from qingtuan.storage.migrating import scripts_of
+from qingtuan.storage.migrating import PACKAGE, scripts_of
 
-PACKAGE = "qingtuan.storage.migrations"
 EVENTS = 40
-
-
-def newest() -> int:
-    """The number of the newest migration that there is."""
-    return scripts_of(PACKAGE)[-1].number
 
 
 def old_database(path: Path, version: int, *, parts: int = 40) -> None:

@@ -17,9 +17,9 @@ import pytest
 from qingtuan.clock import ManualClock
 from qingtuan.errors import StorageFailed
 from qingtuan.storage.copying import COPIED, Held, look_over, put_back
-from qingtuan.storage.migrating import KEPT, Copies, scripts_of
+from qingtuan.storage.migrating import KEPT, PACKAGE, Copies, newest, scripts_of
 from qingtuan.storage.sqlite import Database
-from tests.fakes.old_data import EVENTS, PACKAGE, contents, newest, old_database, version_of
+from tests.fakes.old_data import EVENTS, contents, old_database, version_of
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +18,7 @@ from qingtuan.app.models import Answering, models_for
 from qingtuan.app.texts import texts_of
 from qingtuan.app.tools import catalog_of, wanted
 from qingtuan.backups.order import Keeper
+from qingtuan.backups.swap import is_pending, pending
 from qingtuan.capabilities.catalog import Catalog
 from qingtuan.clock import Clock, SystemClock
 from qingtuan.confirmations import book, standing
@@ -99,7 +100,7 @@ class App:
     afterwards: Afterwards
     keeper: Keeper
     """Makes backups."""
-    _lock: HomeLock
+    _release_claim: Callable[[], None]
     _database: Database
     _background: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -134,11 +135,13 @@ class App:
         command: str = "qingtuan",
         watch: bool = True,
         plug_ins: Mapping[str, Provider] | None = None,
+        claim: HomeLock | None = None,
     ) -> Self:
         """Claim the data folder, build the instance, take up what an earlier process left, and begin to work.
 
         `command` is what a person would call this process. `watch` looks out for hand edits while it runs; a
         one-shot question does without. `plug_ins` are providers of tools; None takes those that are installed.
+        `claim` is one on the folder that the caller has and keeps; so is a restore then that was cut off.
 
         Raises:
             HomeInUse: another process has the folder.
@@ -146,14 +149,13 @@ class App:
             StorageFailed: the folder or the database cannot be used.
         """
         clock = clock or SystemClock()
-        home.prepare()
-        lock = HomeLock(home)
-        await lock.acquire(command, clock)
         with ExitStack() as undone:
-            undone.callback(lock.release)
+            release = (lambda: None) if claim is not None else (await _claimed(home, command, clock)).release
+            undone.callback(release)
+            home.prepare()
             database = Database(home.database, copies=Copies(home.backups, clock))
             undone.callback(database.close)
-            app = cls._build(home, settings, clock, lock, database, installed() if plug_ins is None else plug_ins)
+            app = cls._build(home, settings, clock, release, database, installed() if plug_ins is None else plug_ins)
             undone.pop_all()
         try:
             await app._start(watch=watch)
@@ -168,7 +170,7 @@ class App:
         home: Home,
         settings: Settings,
         clock: Clock,
-        lock: HomeLock,
+        release: Callable[[], None],
         database: Database,
         plug_ins: Mapping[str, Provider],
     ) -> Self:
@@ -219,13 +221,15 @@ class App:
             servers=servers,
             afterwards=afterwards,
             keeper=Keeper(home, clock, parts.store.quiet),
-            _lock=lock,
+            _release_claim=release,
             _database=database,
         )
 
     async def _start(self, *, watch: bool) -> None:
         await self.remembering.memory.recover()
         await self.desk.settle()
+        if self._database.is_copy:
+            self.desk.lay_down(self._database.own)
         await self.servers.start()
         self.kit.book.expire()
         if watch:
@@ -249,7 +253,7 @@ class App:
         """End in peace: what runs is cut off and taken up at the next start, and the folder is given up. A part that
         does not end as it should keeps no other from ending."""
         async with AsyncExitStack() as ending:
-            ending.callback(self._lock.release)
+            ending.callback(self._release_claim)
             ending.callback(self._database.close)
             ending.callback(self.remembering.close)
             ending.push_async_callback(self.kit.models.close)
@@ -293,6 +297,22 @@ class App:
             await self.clock.sleep(_RELEASE_EVERY)
             if self.remembering.indexes.idle_seconds > limit:
                 self.remembering.indexes.release()
+
+
+async def _claimed(home: Home, command: str, clock: Clock) -> HomeLock:
+    """The claim on a data folder, in which no restore is half done. Raises as `App.open`."""
+    if not is_pending(home):
+        home.prepare()
+    lock = HomeLock(home)
+    await lock.acquire(command, clock)
+    try:
+        if (begun := pending(home)) is not None:
+            begun.place()
+            begun.finish()
+    except BaseException:
+        lock.release()
+        raise
+    return lock
 
 
 def _memory_tools(parts: Remembering, log: Log) -> list[Tool]:

@@ -53,7 +53,7 @@ def histories(folder: Path) -> list[Path]:
     """The folders below `folder`, itself too, that are git repositories, in order."""
     found = []
     for place, folders, _ in os.walk(folder):
-        if ".git" in folders:
+        if (Path(place) / ".git").is_dir():  # asked of the file system, for which .GIT may be the same
             found.append(Path(place))
-            folders.remove(".git")
+        folders[:] = [name for name in folders if name.lower() != ".git"]
     return sorted(found)

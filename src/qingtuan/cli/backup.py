@@ -72,7 +72,8 @@ async def run(args: argparse.Namespace, shell: Shell) -> int:
         raise NotThere(Words(_NOTHING.zh.format(home=home.path), _NOTHING.en.format(home=home.path)))
     order = _order(args, shell)
     with bar(shell.clock, size=True) as tell:
-        async with claimed(shell, "qingtuan backup") as link:
+        async with claimed(shell, "qingtuan backup") as claim:
+            link = claim.link
             found = await (_asked(link, order, shell, tell) if link else _made(order, shell, tell))
     shell.out(found["path"])
     for line in _lines(found, shell):

@@ -15,6 +15,8 @@ from qingtuan.home import HomeLock
 
 if TYPE_CHECKING:
     from qingtuan.app import App
+    from qingtuan.channels.cli.server import Server
+    from qingtuan.cli.restarting import Requests
 
 _WAIT_SECONDS = 10.0
 """How long a folder that somebody holds without a socket is waited for (contracts.md, Data folder)."""
@@ -28,6 +30,8 @@ class Door:
     link: Link
     app: App | None
     """The instance, if it runs in this process."""
+    server: Server | None = None
+    """What others speak through, if they speak through this process."""
 
 
 async def _nothing() -> None:
@@ -55,12 +59,16 @@ async def entered(
         yield Door(remote, None)
         return
     await first()
-    async with _opened(shell, command, serve=serve) as door:
+    async with opened(shell, command, serve=serve) as door:
         yield door
 
 
 @asynccontextmanager
-async def _opened(shell: Shell, command: str, *, serve: bool) -> AsyncIterator[Door]:
+async def opened(
+    shell: Shell, command: str, *, serve: bool, claim: HomeLock | None = None, requests: Requests | None = None
+) -> AsyncIterator[Door]:
+    """An instance in this process. `claim` is one on the folder that this process has already; `requests` is where the
+    instance can be asked to make room for another state of the data folder. Raises as `entered`."""
     # A command that speaks through another process does without all of this.
     from qingtuan.app import App
     from qingtuan.app.collecting import set_aside
@@ -68,17 +76,18 @@ async def _opened(shell: Shell, command: str, *, serve: bool) -> AsyncIterator[D
     from qingtuan.channels.cli.server import Server
     from qingtuan.cli.jobs import jobs_of
 
-    app = await App.open(shell.home, shell.settings, clock=shell.clock, command=command, watch=serve)
+    app = await App.open(shell.home, shell.settings, clock=shell.clock, command=command, watch=serve, claim=claim)
     try:
         if app.upgraded is not None:
             shell.note(shell.say(app.upgraded.words))
-        link = LocalLink(app, jobs_of(app))
+        jobs = jobs_of(app) if requests is None else {**jobs_of(app), "restore": requests.run}
+        link = LocalLink(app, jobs)
         server = Server(link, shell.home)
         try:
             if serve:
                 await server.start()
                 set_aside()
-            yield Door(link, app)
+            yield Door(link, app, server if serve else None)
         finally:
             await server.close()
             await link.close()
@@ -86,10 +95,19 @@ async def _opened(shell: Shell, command: str, *, serve: bool) -> AsyncIterator[D
         await app.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A data folder that this process holds, or another one can be asked about."""
+
+    lock: HomeLock
+    link: SocketLink | None
+    """A line to the instance that runs; None if there is none, and this process holds the folder."""
+
+
 @asynccontextmanager
-async def claimed(shell: Shell, command: str) -> AsyncIterator[SocketLink | None]:
-    """A line to the instance that runs; None if there is none, and for as long as the block lasts there will be none:
-    this process holds the folder. For work on the files themselves, which must do even where no instance can start.
+async def claimed(shell: Shell, command: str) -> AsyncIterator[Claim]:
+    """The data folder, held for as long as the block lasts, or a line to the instance that holds it. For work on the
+    files themselves, which must do even where no instance can start.
 
     Raises:
         HomeInUse: another process holds the folder, and cannot be spoken to.
@@ -97,7 +115,7 @@ async def claimed(shell: Shell, command: str) -> AsyncIterator[SocketLink | None
     """
     lock = HomeLock(shell.home)
     try:
-        yield await _remote(shell, command, lock)
+        yield Claim(lock, await _remote(shell, command, lock))
     finally:
         lock.release()
 

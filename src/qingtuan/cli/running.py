@@ -13,9 +13,10 @@ from importlib import import_module
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Protocol, cast
 
+from qingtuan.backups.swap import is_pending
 from qingtuan.cli import COMMANDS, INTERRUPTED, language_before_settings
 from qingtuan.cli.parser import Parser
-from qingtuan.cli.shell import Shell, explained
+from qingtuan.cli.shell import Shell, explained, settings_of
 from qingtuan.clock import SystemClock
 from qingtuan.errors import (
     HomeInUse,
@@ -23,12 +24,11 @@ from qingtuan.errors import (
     ModelUnreachable,
     NotAllowed,
     QingtuanError,
-    SettingsWrong,
     UsageWrong,
 )
 from qingtuan.home import Home
-from qingtuan.language import Words
-from qingtuan.settings import Settings, load
+from qingtuan.language import Language, Words
+from qingtuan.settings import Settings
 
 if TYPE_CHECKING:
     from qingtuan.channels.outcome import Status
@@ -57,6 +57,9 @@ _NEAR = Words("是不是 {name}？", "Is it {name}?")
 _LIST = Words("qingtuan --help 列出全部。", "qingtuan --help lists them.")
 
 
+_FINISHED = Words("上次恢复做到一半断了，现在做完了。", "A restore was cut off; it is finished now.")
+
+
 class Command(Protocol):
     """A module of a command."""
 
@@ -77,7 +80,9 @@ def run(given: Sequence[str]) -> int:
             stream.reconfigure(errors="replace")  # a terminal that cannot show a sign is no reason to fail
     try:
         home = Home.resolve()
-        read = _read(home)
+        if is_pending(home):
+            _finish_restore(home, language)
+        read = settings_of(home)
         language = read.speaks if isinstance(read, Settings) else language
         name, command = _find(given)
         parser = Parser(language, prog=f"qingtuan {name}", description=COMMANDS[name].say(language))
@@ -97,16 +102,17 @@ def run(given: Sequence[str]) -> int:
         return 1
 
 
+def _finish_restore(home: Home, language: Language) -> None:
+    """Finish what was cut off, before anything of the folder is read."""
+    from qingtuan.cli.unfinished import finished  # hardly ever needed
+
+    if (swap := asyncio.run(finished(home, SystemClock()))) is not None:
+        print(_FINISHED.say(language), swap.words.say(language), file=sys.stderr)
+
+
 def exit_of(error: QingtuanError) -> int:
     """The exit status of an error."""
     return next((status for kind, status in _BY_ERROR if isinstance(error, kind)), 1)
-
-
-def _read(home: Home) -> Settings | SettingsWrong:
-    try:
-        return load(home.path)
-    except SettingsWrong as error:
-        return error
 
 
 def _find(given: Sequence[str]) -> tuple[str, Command]:

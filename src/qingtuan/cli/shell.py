@@ -9,7 +9,7 @@ from qingtuan.clock import Clock
 from qingtuan.errors import QingtuanError, SettingsWrong
 from qingtuan.home import Home
 from qingtuan.language import Language, Words
-from qingtuan.settings import Settings
+from qingtuan.settings import Settings, load
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,14 @@ class Shell:
     def explain(self, error: QingtuanError) -> None:
         """An error, with its detail: whoever sits at this terminal is the owner."""
         self.note(explained(error, self.language))
+
+
+def settings_of(home: Home) -> Settings | SettingsWrong:
+    """The settings of a data folder as they are now, or what is wrong with them."""
+    try:
+        return load(home.path)
+    except SettingsWrong as error:
+        return error
 
 
 def explained(error: QingtuanError, language: Language) -> str:

@@ -29,6 +29,9 @@ MAX_OPEN = 3
 LATE = timedelta(days=1)
 """How long after its expiry a yes still means the question that ran out."""
 
+RESTORE = "restore"
+"""By whom a question was closed that an older state of the data had left open."""
+
 _CODE_LENGTH = 4
 
 
@@ -208,6 +211,14 @@ class Book:
             for asked in due:
                 self._log.append(Kind.CONFIRMATION_EXPIRED, asked.place, {"tool": asked.tool}, cause=asked.event)
         return due
+
+    def withdraw(self) -> list[Confirmation]:
+        """After a restore: close without a word whatever waits, or ran out and was not told of; what was open."""
+        with self._log.transaction():
+            left = self._load("c.state = 'open'", [])
+            for asked in (*left, *self.untold()):
+                self._close(asked, "replaced", by=RESTORE)
+        return left
 
     def _close(
         self, asked: Confirmation, answer: Literal["yes", "no", "replaced"], *, by: str = "", message: str | None = None

@@ -234,6 +234,13 @@ class Kind(StrEnum):
             "people.toml changed and counts from now on; one that cannot be read is kept out.",
         ),
     )
+    FOLDER_RESTORED = (
+        "folder.restored",
+        Words(
+            "数据文件夹换成了一份备份里的样子；那时没完的都停下了。",
+            "The data folder was put back to what a backup shows; what was open then has ended.",
+        ),
+    )
     PERSON_CLAIMED = (
         "person.claimed",
         Words("一个账号用一次性的码认了主人。", "An account was bound to the owner by the one-use code."),

@@ -96,6 +96,14 @@ class Outbox:
         )
         return [event_from_row(row) for row in rows]
 
+    def doubt(self, why: str) -> list[Event]:
+        """After a restore: whatever was not handed over may have been since. It is not sent; what that concerns."""
+        with self._log.transaction():
+            open_ones = [*self._open("sending"), *self._open("waiting")]
+            for message in open_ones:
+                self.finished(message, Kind.DELIVERY_UNKNOWN, detail=why)
+        return open_ones
+
     def settle(self) -> None:
         """At a start: what was being handed over when the process died has an unknown outcome; it is not resent."""
         for message in self._open("sending"):

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from qingtuan.confirmations.book import RESTORE
 from qingtuan.events.inbox import materials_of
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
@@ -206,6 +207,8 @@ class _Builder:
             self._add(ChatMessage("assistant", event.payload["text"]), event, event.origin)
 
     def _question_closed(self, event: Event) -> None:
+        if event.payload.get("by") == RESTORE:
+            return  # what is known of the call stands with it
         outcome = "expired" if event.kind is Kind.CONFIRMATION_EXPIRED else event.payload["answer"]
         if (words := _CLOSED.get(outcome)) is not None:
             # A server may have chosen the name: within a sentence of ours it stands as it does on the wire.

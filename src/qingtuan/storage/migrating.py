@@ -16,6 +16,7 @@ from qingtuan.errors import StorageFailed
 from qingtuan.language import Words
 from qingtuan.storage.copying import Held, copy_failed, look_over, put_back
 
+PACKAGE = "qingtuan.storage.migrations"
 KEPT = 3
 """Copies from before an upgrade that stay, newest first."""
 
@@ -63,6 +64,12 @@ def scripts_of(package: str) -> list[Script]:
     """The migrations of a package, in order."""
     files = [entry for entry in resources.files(package).iterdir() if entry.name.endswith(".sql")]
     return [Script(int(entry.name[:4]), entry.read_text("utf-8")) for entry in sorted(files, key=lambda e: e.name)]
+
+
+def newest(package: str = PACKAGE) -> int:
+    """The number of the newest migration; 0 if there is none."""
+    scripts = scripts_of(package)
+    return scripts[-1].number if scripts else 0
 
 
 def migrate(

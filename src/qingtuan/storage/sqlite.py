@@ -11,7 +11,8 @@ from urllib.parse import quote
 
 from qingtuan.errors import Bug, StorageFailed
 from qingtuan.language import Words
-from qingtuan.storage.migrating import Copies, Upgraded, migrate, scripts_of
+from qingtuan.storage.copying import COPIED
+from qingtuan.storage.migrating import PACKAGE, Copies, Upgraded, migrate, scripts_of
 
 Row = sqlite3.Row
 _OWN_MISTAKES = (sqlite3.IntegrityError, sqlite3.ProgrammingError)
@@ -30,7 +31,7 @@ class Database:
         self,
         path: Path,
         *,
-        migrations: str = "qingtuan.storage.migrations",
+        migrations: str = PACKAGE,
         read_only: bool = False,
         copies: Copies | None = None,
     ) -> None:
@@ -91,6 +92,16 @@ class Database:
                 )
             )
         self.upgraded = migrate(self._connection, self.path, scripts, copies)
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether this is a copy in the place of the real thing: time has passed that it knows nothing of."""
+        row = self.row("PRAGMA application_id")
+        return row is not None and row[0] == COPIED
+
+    def own(self) -> None:
+        """From here on this is the real thing. Raises `StorageFailed`."""
+        self.execute("PRAGMA application_id=0")
 
     @contextmanager
     def transaction(self, *, durable: bool = False) -> Iterator[None]:

@@ -10,7 +10,7 @@ from qingtuan.confirmations.confirmation import Confirmation, StoppedCall
 from qingtuan.confirmations.question import Wanted
 from qingtuan.errors import ToolFailed
 from qingtuan.events.kinds import Kind
-from qingtuan.events.log import Event
+from qingtuan.events.log import Event, Place
 from qingtuan.events.outbox import Draft
 from qingtuan.identity.accounts import is_key
 from qingtuan.identity.trust import Risk
@@ -100,9 +100,8 @@ class Calls:
 
     def settle(self, state: Progressed) -> None:
         """Give every call that was cut off its result: nobody knows. It is not run again (turn.md, The loop)."""
-        text = UNKNOWN_OUTCOME.say(self.kit.language(self.turn))
         for started in state.interrupted:
-            self._finish(Outcome("unknown", _call_of(started), text, text), cause=started.cause)
+            self._finish(_unknown(_call_of(started), self.kit.language(self.turn)), cause=started.cause)
 
     def close(self, why: Words) -> None:
         """Give every call an end when the turn ends before it: what did not run must not run later, either."""
@@ -118,6 +117,18 @@ class Calls:
                 if question is not None and question.state == "yes":
                     refused = refusal(question.call(_resumed_id(self.turn)), why, language)
                     self._refuse_resumed(refused, question.answer)
+
+    def lose(self) -> None:
+        """Give every call without a result the one that nobody knows it, also to those that had not begun as far as is
+        known here: after a restore, that is not known far enough."""
+        log = self.kit.record.log
+        with log.transaction():
+            events = log.of_turn(self.turn.id)
+            state = progressed(events)
+            self.settle(state)
+            for call in state.open_calls:
+                log.append(Kind.TOOL_STARTED, self.turn.place, _start_of(call, Risk.ACT, resumed=False))
+                self._finish(_unknown(call, self.kit.language(self.turn)))
 
     def _refuse_resumed(self, outcome: Outcome, answer: str | None) -> None:
         log = self.kit.record.log
@@ -220,6 +231,19 @@ class Calls:
             return []
         draft = Draft(self.turn.channel, state.beside, origin=answered.origin)
         return [record.outbox.put(draft, self.turn.place, cause=self.turn.cause)]
+
+
+def lose(kit: Kit, call: Call, place: Place, cause: str) -> None:
+    """Write down of a call that a question was about that nobody knows whether it was carried out."""
+    with kit.record.log.transaction():
+        kit.record.log.append(Kind.TOOL_STARTED, place, _start_of(call, Risk.ACT, resumed=True), cause=cause)
+        payload = _unknown(call, kit.texts.language).payload()
+        kit.record.log.append(Kind.TOOL_FINISHED, place, payload, cause=cause)
+
+
+def _unknown(call: Call, language: Language) -> Outcome:
+    text = UNKNOWN_OUTCOME.say(language)
+    return Outcome("unknown", call, text, text)
 
 
 def _resumed_id(turn: Turn) -> str:

@@ -24,6 +24,7 @@ from qingtuan.turn.commands.registry import Command, CommandReply, Commands, Inv
 from qingtuan.turn.commands.running import BEGUN_BEFORE, run
 from qingtuan.turn.lapsing import Lapsing
 from qingtuan.turn.linking import Linking, Proof
+from qingtuan.turn.restored import lay_down
 from qingtuan.turn.roll import Roll
 from qingtuan.turn.silence import Silence
 from qingtuan.turn.turn import Turn
@@ -105,6 +106,10 @@ class Desk:
         if event is None:
             return Taken("known")
         return await self._take(Received.of(event), meant, session, reader, wait=admitted.wait)
+
+    def lay_down(self, own: Callable[[], None]) -> None:
+        """After a restore, before anything else: end what was open then, and call `own`. Raises `StorageFailed`."""
+        lay_down(self._work, own)
 
     async def recover(self) -> int:
         """Take up what an earlier process left: turns that did not end, answers that nothing followed, messages

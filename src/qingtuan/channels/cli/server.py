@@ -29,6 +29,8 @@ class Server:
         self._link = link
         self._home = home
         self._clients: set[asyncio.Task[None]] = set()
+        self._answering: set[asyncio.Task[None]] = set()
+        """Requests that come to an end: all but attending."""
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
@@ -40,6 +42,11 @@ class Server:
         address = self._home.socket_address(make=True)
         self._server = await asyncio.start_unix_server(self._connected, address, limit=wire.LONGEST)
         address.chmod(0o600)
+
+    async def settled(self) -> None:
+        """Wait until whoever asked for something that ends has it all."""
+        while self._answering:
+            await asyncio.wait(self._answering)
 
     async def close(self) -> None:
         """Hang up."""
@@ -73,6 +80,8 @@ class Server:
             await writer.drain()
             return
         answering = asyncio.create_task(self._answer(line, writer))
+        self._answering.add(answering)
+        answering.add_done_callback(self._answering.discard)
         # A client says nothing more; when this ends, it is gone.
         gone = asyncio.create_task(reader.read(1))
         try:
@@ -115,6 +124,8 @@ class Server:
             case "say":
                 return self._link.say(wire.read_saying(value))
             case "attend":
+                if (task := asyncio.current_task()) is not None:
+                    self._answering.discard(task)
                 return self._link.attend(wire.read_speaker(value))
             case "run":
                 return self._link.run(str(value["job"]), dict(value["arguments"]))
