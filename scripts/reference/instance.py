@@ -36,7 +36,7 @@ def instance() -> Instance:
 
 
 async def _of(home: Home, settings: Settings) -> Instance:
-    app = await App.open(home, settings, command="make docs", watch=False, plug_ins={})
+    app = await App.open(home, settings, claim="make docs", watch=False, plug_ins={})
     try:
         return Instance(tuple(app.commands), tuple(app.catalog.registry))
     finally:

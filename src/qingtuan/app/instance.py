@@ -132,16 +132,15 @@ class App:
         settings: Settings,
         *,
         clock: Clock | None = None,
-        command: str = "qingtuan",
+        claim: str | HomeLock = "qingtuan",
         watch: bool = True,
         plug_ins: Mapping[str, Provider] | None = None,
-        claim: HomeLock | None = None,
     ) -> Self:
         """Claim the data folder, build the instance, take up what an earlier process left, and begin to work.
 
-        `command` is what a person would call this process. `watch` looks out for hand edits while it runs; a
-        one-shot question does without. `plug_ins` are providers of tools; None takes those that are installed.
-        `claim` is one on the folder that the caller has and keeps; so is a restore then that was cut off.
+        `claim` is what a person would call this process, by which the folder is claimed, or a claim that the caller
+        has and keeps; a restore that was cut off is the caller's then, too. `watch` looks out for hand edits while it
+        runs; a one-shot question does without. `plug_ins` are providers of tools; None takes those that are installed.
 
         Raises:
             HomeInUse: another process has the folder.
@@ -150,7 +149,7 @@ class App:
         """
         clock = clock or SystemClock()
         with ExitStack() as undone:
-            release = (lambda: None) if claim is not None else (await _claimed(home, command, clock)).release
+            release = (await _claimed(home, claim, clock)).release if isinstance(claim, str) else _nothing
             undone.callback(release)
             home.prepare()
             database = Database(home.database, copies=Copies(home.backups, clock))
@@ -297,6 +296,10 @@ class App:
             await self.clock.sleep(_RELEASE_EVERY)
             if self.remembering.indexes.idle_seconds > limit:
                 self.remembering.indexes.release()
+
+
+def _nothing() -> None:
+    """To do for a claim that somebody else has."""
 
 
 async def _claimed(home: Home, command: str, clock: Clock) -> HomeLock:

@@ -76,7 +76,7 @@ async def opened(
     from qingtuan.channels.cli.server import Server
     from qingtuan.cli.jobs import jobs_of
 
-    app = await App.open(shell.home, shell.settings, clock=shell.clock, command=command, watch=serve, claim=claim)
+    app = await App.open(shell.home, shell.settings, clock=shell.clock, claim=claim or command, watch=serve)
     try:
         if app.upgraded is not None:
             shell.note(shell.say(app.upgraded.words))
