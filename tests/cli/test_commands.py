@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import stat
 import subprocess
@@ -153,11 +154,16 @@ def test_init_tries_what_it_is_told_and_writes_it(qingtuan: CommandLine, model_u
     assert ran.code == 0
     assert "It answers" in ran.err
     assert "Ready" in ran.out
+    code = re.search(r"[2-9A-Z]{4}-[2-9A-Z]{4}", ran.out)
+    assert code
     secrets = fresh.home / ".env"
     assert stat.S_IMODE(secrets.stat().st_mode) == 0o600
     assert f"QINGTUAN_LLM__API_KEY=sk-{'0' * 20}\n" in secrets.read_text()
     assert '\nlanguage = "en"\n' in (fresh.home / "qingtuan.toml").read_text()
     assert fresh("ask", "你好").code == 0
+    assert "认得了：tg:42 是主人的账号。" in fresh("ask", "--as", "tg:42", code[0]).out
+    assert "你是主人（owner）" in fresh("ask", "--as", "tg:42", "/whoami").out
+    assert fresh("ask", "--as", "tg:43", code[0]).code == 4
     nothing = fresh("init", stdin="2\nhttp://127.0.0.1:9/v1\n\nscripted\nn\n")
     assert nothing.code == 0  # the input ends, and Enter keeps what there is
     assert model_url in secrets.read_text()

@@ -1,4 +1,5 @@
-"""`qingtuan init`: a model and a language, asked for, tried out, and written into the owner's files."""
+"""`qingtuan init`: a model and a language, asked for, tried out, and written into the owner's files; and a code by
+which the owner's accounts in chat apps are known."""
 
 from __future__ import annotations
 
@@ -7,7 +8,9 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from qingtuan.channels.cli.link import Speaker
 from qingtuan.cli.asking import agreed, answered
+from qingtuan.cli.commanding import command
 from qingtuan.cli.files import set_language, set_variables, unset_variables
 from qingtuan.cli.first_use import fetch, uses_embedded, wanted_weights
 from qingtuan.cli.keys import Service, candidates, is_address
@@ -19,7 +22,7 @@ from qingtuan.language import Language, Words
 from qingtuan.models.client import Endpoint
 from qingtuan.models.embedded.weights import cached, models_folder
 from qingtuan.models.service import ModelConfig
-from qingtuan.settings import Settings
+from qingtuan.settings import Settings, load
 from qingtuan.settings.providers import EMBEDDED
 
 _TRIES = 5
@@ -67,6 +70,10 @@ Ready. To begin with, in qingtuan chat:
   › /memory
 What is running uses the new settings once it is started again.""",
 )
+_ANOTHER_CODE = Words(
+    "过期了或者还有别的账号：qingtuan ask /claim 再要一个。",
+    "When it has run out, or for one more account: qingtuan ask /claim gives another.",
+)
 _ENDPOINT = ("QINGTUAN_LLM__BASE_URL", "QINGTUAN_LLM__API_KEY")
 
 
@@ -89,9 +96,22 @@ async def run(_: argparse.Namespace, shell: Shell) -> int:
                 continue
             _write(config, shell)
         shell.out(shell.say(_FIRST))
+        await _claim_code(shell)
         return 0
     shell.note(shell.say(_GIVEN_UP))
     return 1
+
+
+async def _claim_code(shell: Shell) -> None:
+    """Print the one-use code by which an account in a chat app becomes the owner's. The instance that runs gives it, or
+    one that is made for it out of the new settings."""
+    try:
+        afresh = replace(shell, read=load(shell.home.path))
+        shell.out("")
+        await command(afresh, Speaker(), "/claim")
+        shell.note(shell.say(_ANOTHER_CODE))
+    except QingtuanError as error:
+        shell.explain(error)
 
 
 async def _language(shell: Shell) -> Language:
