@@ -126,7 +126,7 @@ async def test_a_group_that_is_not_enabled_stays_silent_but_tells_the_owner(open
     assert (await world.receive("你好", GUEST, GROUP)).kind == "ignored"
     assert world.sent() == []
     await world.receive("你好", OWNER_QQ, GROUP)
-    assert "access.groups" in world.sent()[0].text
+    assert "/启用" in world.sent()[0].text
 
 
 async def test_what_is_not_meant_for_us_does_not_fill_the_log(world: World) -> None:

@@ -212,8 +212,9 @@ _WHY: Mapping[Reason, Words] = {
     ),
     Reason.TEMPORARY: Words("没有回答：这是临时会话。", "Not answered: this is a temporary chat."),
     Reason.GROUP_CLOSED: Words(
-        "没有回答：这个群没有启用。把它写进 qingtuan.toml 的 access.groups。",
-        "Not answered: that group is not enabled. List it in access.groups in qingtuan.toml.",
+        "没有回答：这个群没有启用。主人在群里发 /启用，或把它写进 qingtuan.toml 的 access.groups。",
+        "Not answered: that group is not enabled. Send /enable there as the owner, or list it in access.groups in "
+        "qingtuan.toml.",
     ),
     Reason.NOT_ADDRESSED: Words("没有回答：这句话不是对它说的。", "Not answered: the message was not meant for it."),
     Reason.STRANGER: Words(

@@ -97,6 +97,10 @@ class AccessRules:
     tokens_of_all: int = 3_000_000
     """Tokens a day for all but the owner together."""
 
+    def answers_in(self, group: Space) -> bool:
+        """Whether a group is one in which anybody is answered."""
+        return group.id in self.groups and group.id not in self.disabled
+
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
@@ -142,6 +146,8 @@ class Admitted:
     """Seconds to wait first, for the cool-down."""
     only_enabling: bool = False
     """The owner speaks in a group that is not enabled: only the command that enables it is obeyed."""
+    hint: bool = True
+    """Whether to say so: at most once a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +164,10 @@ def admit(arrival: Arrival, rules: AccessRules, counters: Counters) -> Admitted 
     if reason := _identity_reason(arrival):
         return Refused(reason)
     space, owner = arrival.space, arrival.role is Role.OWNER
-    if space.is_group and (space.id not in rules.groups or space.id in rules.disabled):
-        return Admitted(only_enabling=True) if owner and arrival.addressed else Refused(Reason.GROUP_CLOSED)
+    if space.is_group and not rules.answers_in(space):
+        if not (owner and arrival.addressed):
+            return Refused(Reason.GROUP_CLOSED)
+        return Admitted(only_enabling=True, hint=not _told_lately(counters))
     if not arrival.addressed:
         return Refused(Reason.NOT_ADDRESSED)
     if owner:
@@ -208,7 +216,7 @@ def _limit_reason(arrival: Arrival, rules: AccessRules, limits: Limits | None, c
 
 
 def _refused(reason: Reason, arrival: Arrival, limits: Limits | None, counters: Counters) -> Refused:
-    if counters.last_refusal is not None and counters.last_refusal < REFUSAL_INTERVAL:
+    if _told_lately(counters):
         return Refused(reason)
     if reason is Reason.TOO_LONG and limits:
         longest = limits.group_chars if arrival.space.is_group else limits.private_chars
@@ -217,6 +225,10 @@ def _refused(reason: Reason, arrival: Arrival, limits: Limits | None, counters: 
             Words(f"太长了，一条最多 {longest} 个字。", f"Too long: at most {longest} characters a message."),
         )
     return Refused(reason, _SENTENCES[reason])
+
+
+def _told_lately(counters: Counters) -> bool:
+    return counters.last_refusal is not None and counters.last_refusal < REFUSAL_INTERVAL
 
 
 _TOMORROW = Words("今天聊得够多了，明天再来吧。", "That is all for today; come back tomorrow.")

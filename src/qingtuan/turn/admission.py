@@ -65,10 +65,13 @@ class Gate:
         )
 
     def _counters(self, arrival: Arrival, rules: AccessRules) -> Counters:
-        # Nothing is counted for the owner, who has no limits, nor for what is not meant for us.
-        if arrival.person is None or arrival.role is Role.OWNER or not arrival.addressed:
+        # Nothing is counted of what is not meant for us.
+        if arrival.person is None or not arrival.addressed:
             return Counters()
         ids, today = sorted(self._ids(arrival.person.id)), self._today
+        if arrival.role is Role.OWNER:  # who has no limits, and is not told twice that a group is closed
+            closed = arrival.space.is_group and not rules.answers_in(arrival.space)
+            return Counters(last_refusal=self._lately(ids, rules).refusal) if closed else Counters()
         today.catch_up()
         lately = self._lately(ids, rules)
         on_trial = arrival.role is Role.GUEST and not arrival.space.is_group

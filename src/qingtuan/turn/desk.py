@@ -168,7 +168,8 @@ class Desk:
             )
         )
         if isinstance(admitted, Admitted) and admitted.only_enabling:
-            return Refused(Reason.GROUP_CLOSED, _CLOSED_GROUP)
+            enabling = isinstance(meant, tuple) and meant[0].opens
+            return admitted if enabling else Refused(Reason.GROUP_CLOSED, _CLOSED_GROUP if admitted.hint else None)
         return admitted
 
     def _session(self, inbound: Inbound, reader: Reader) -> Session:
@@ -253,9 +254,6 @@ def _unknown(found: Unknown, language: Language) -> str:
     return _NO_SUCH.say(language).format(name=found.name[:40])
 
 
-_CLOSED_GROUP = Words(
-    "这个群还没启用。把它写进 qingtuan.toml 的 access.groups。",
-    "This group is not enabled yet. Add it to access.groups in qingtuan.toml.",
-)
+_CLOSED_GROUP = Words("这个群没有启用。发 /启用 就行。", "This group is not enabled. Send /enable to change that.")
 _NEAR = Words("没有 /{name} 这个命令。是不是 {near}？", "There is no command /{name}. Did you mean {near}?")
 _NO_SUCH = Words("没有 /{name} 这个命令。发 /help 看有哪些。", "There is no command /{name}. /help lists them.")

@@ -262,10 +262,10 @@ _LINK_CODE = Words(
     "it to nobody, and never send it to a group.",
 )
 _CLAIM_CODE = Words(
-    "认主人的码：{code}\n10 分钟内用你的另一个账号私聊我发这个码，那个账号就也是主人。"
+    "认主人的码：{code}\n10 分钟内用你的 QQ、微信或 Telegram 私聊我发这个码，那个账号就也是主人。"
     "只能用一次，别给别人，也别发在群里。",
-    "Owner's code: {code}\nSend it to me in private from another account of yours within 10 minutes: that account is "
-    "then the owner's, too. It works once; give it to nobody, and never send it to a group.",
+    "Owner's code: {code}\nSend it to me in private from your QQ, WeChat or Telegram within 10 minutes: that account "
+    "is then the owner's, too. It works once; give it to nobody, and never send it to a group.",
 )
 _WHICH = Words("要解除哪一个？/unlink 账号。你的：{accounts}", "Which one? /unlink ACCOUNT. Yours: {accounts}")
 _FIXED = Words(

@@ -69,6 +69,8 @@ class Command:
     waits: bool = False
     """Whether it waits for turns and for a model. It then is not done again by itself after a restart, which would have
     to wait, too."""
+    opens: bool = False
+    """Whether it is obeyed in a group that is not enabled: it enables one."""
     prints: Prints = Prints.NOTHING
     """What its answer holds. What is for the person alone is refused in a group, with a hint where to go."""
     usage: str = ""

@@ -1,4 +1,4 @@
-"""Commands of the owner about one chat: how what is said there becomes memory."""
+"""Commands of the owner about one chat: whether it is answered, and how what is said there becomes memory."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from qingtuan.events.log import Place
 from qingtuan.events.sessions import Session
 from qingtuan.language import Words
 from qingtuan.memory.memory import Policies, Policy
+from qingtuan.turn.commands.by_hand import by_hand
 from qingtuan.turn.commands.registry import Command, CommandReply, Form, Invocation
 from qingtuan.turn.kit import Record
 
@@ -19,13 +20,27 @@ def space_commands(record: Record, policies: Policies, settle: Callable[[Session
     hand = _Hand(record, policies, settle)
     return [
         Command(
+            ("启用", "enable", "启用本群"),
+            Words("让我在这个群里回答", "answer in this group"),
+            hand.enable,
+            owner_only=True,
+            opens=True,
+        ),
+        Command(
+            ("停用", "disable", "停用本群", "禁用本群"),
+            Words("让我在这个群里不再回答", "answer in this group no more"),
+            hand.disable,
+            owner_only=True,
+            opens=True,
+        ),
+        Command(
             ("记忆策略", "policy"),
             Words("这里说的话怎么记", "how what is said here becomes memory"),
             hand.policy,
             owner_only=True,
             usage="[auto|review|manual]",
             forms=_FORMS,
-        )
+        ),
     ]
 
 
@@ -34,6 +49,25 @@ class _Hand:
     record: Record
     policies: Policies
     settle: Callable[[Session], None]
+
+    async def enable(self, invocation: Invocation) -> CommandReply:
+        """Let the group where this is said be answered."""
+        return self._turned("yes", _ENABLED, _ENABLED_ALREADY, invocation)
+
+    async def disable(self, invocation: Invocation) -> CommandReply:
+        """Let nobody in the group where this is said be answered, whatever the settings say."""
+        return self._turned("no", _DISABLED, _DISABLED_ALREADY, invocation)
+
+    def _turned(self, value: str, words: Words, already: Words, invocation: Invocation) -> CommandReply:
+        by_hand(invocation)
+        space = invocation.reader.space
+        if not space.is_group:
+            raise UsageWrong(_IN_A_GROUP)
+        if self.record.choices.of(space, "enabled") == value:
+            return CommandReply(already.say(invocation.language))
+        place = Place(invocation.session.id, space, None, invocation.reader.person)
+        self.record.choices.choose(space, "enabled", value, place, cause=invocation.message.id)
+        return CommandReply(words.say(invocation.language))
 
     async def policy(self, invocation: Invocation) -> CommandReply:
         """Show, or change, how it is in the chat where this is said."""
@@ -63,6 +97,15 @@ class _Hand:
                     self.settle(session)
 
 
+_IN_A_GROUP = Words("在那个群里发。", "Send it in that group.")
+_ENABLED = Words(
+    "这个群启用了，@我 就回答。不要了：/停用", "This group is enabled: mention me, and I answer. To end it: /disable"
+)
+_ENABLED_ALREADY = Words("这个群已经启用了。", "This group is enabled already.")
+_DISABLED = Words(
+    "这个群停用了，谁说话我都不回。再要：/启用", "This group is disabled: I answer nobody here. /enable ends that."
+)
+_DISABLED_ALREADY = Words("这个群已经停用了。", "This group is disabled already.")
 _POLICIES: dict[str, Policy | None] = {
     "auto": "auto",
     "自动": "auto",
