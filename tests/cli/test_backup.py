@@ -99,3 +99,30 @@ def test_who_gives_up_leaves_nothing(qingtuan: CommandLine, served: subprocess.P
         time.sleep(0.05)
     assert list(backups.iterdir()) == []
     assert qingtuan("ask", "你好").code == 0
+
+
+def test_the_doctor_tells_of_the_last_one(qingtuan: CommandLine, tmp_path: Path) -> None:
+    def backup() -> tuple[str, str]:
+        found = next(one for one in qingtuan("doctor", "--json").json if one["name"] == "backup")
+        return found["state"], found["found"]
+
+    assert backup()[0] == "untested"
+    qingtuan("memory", "add", "不吃香菜")
+    assert backup() == ("note", "还没有备份")
+    path = Path(qingtuan("backup", str(tmp_path)).out.strip())
+    assert (backup()[0], "和核对时一样" in backup()[1]) == ("ok", True)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-9] + b"x" + whole[-8:])
+    assert (backup()[0], "不一样了" in backup()[1]) == ("wrong", True)
+    path.unlink()
+    assert (backup()[0], "不在" in backup()[1]) == ("note", True)
+
+
+def test_a_damaged_database_is_mended_from_the_last_one(qingtuan: CommandLine) -> None:
+    qingtuan("memory", "add", "不吃香菜")
+    path = qingtuan("backup").out.strip()
+    (qingtuan.home / "state.sqlite").write_bytes(b"no database, but long enough to be looked at " * 100)
+    found = next(one for one in qingtuan("doctor", "--json").json if one["name"] == "database")
+    assert (found["state"], found["mend"]) == ("wrong", f"qingtuan restore {path}")
+    assert qingtuan("restore", path, "--yes").code == 0
+    assert "香菜" in qingtuan("memory", "list").out

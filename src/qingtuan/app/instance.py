@@ -11,6 +11,7 @@ from typing import Self
 
 from qingtuan.app.chores import chores_of, digest_rules
 from qingtuan.app.commands import commands_of
+from qingtuan.app.daily import Daily
 from qingtuan.app.identity import identity_of, stands_for
 from qingtuan.app.mcp import ServerSupply, servers_of
 from qingtuan.app.memory import Remembering, remembering
@@ -225,10 +226,10 @@ class App:
         )
 
     async def _start(self, *, watch: bool) -> None:
-        await self.remembering.memory.recover()
-        await self.desk.settle()
         if self._database.is_copy:
             self.desk.lay_down(self._database.own)
+        await self.remembering.memory.recover()
+        await self.desk.settle()
         await self.servers.start()
         self.kit.book.expire()
         if watch:
@@ -236,6 +237,7 @@ class App:
             self._spawn(self.remembering.recollection.episodes.catch_up())
             self._spawn(self._release())
             self._spawn(self._prepare_tools())
+            self._spawn(Daily(self.keeper, self.kit.record.log, self.settings.backups, self.clock).run())
         await self.desk.recover()
         self._spawn(self.desk.lapsing.run())
         self._spawn(self.digest.run())

@@ -70,6 +70,11 @@ class Keeper:
     """As `Plan.quiet`."""
     _busy: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
+    async def idle(self) -> None:
+        """Wait until none is being made."""
+        async with self._busy:
+            pass
+
     async def carry_out(self, order: Order, tell: Tell = lambda *_: None) -> tuple[Taken, list[Path]]:
         """The backup, and the older ones that were deleted for it. One at a time.
 

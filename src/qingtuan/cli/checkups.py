@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import stat
 import sys
 from collections.abc import Callable, Coroutine, Iterator
@@ -12,11 +13,12 @@ from pathlib import Path
 from typing import Literal
 
 from qingtuan.app.models import model_config, weights_in_use
+from qingtuan.backups.shelf import kept, last_of
 from qingtuan.cli.first_use import uses_embedded
 from qingtuan.cli.reading import record
 from qingtuan.cli.shell import Shell
 from qingtuan.cli.trial import tried
-from qingtuan.errors import NotThere, PageUnreadable, QingtuanError
+from qingtuan.errors import NotThere, PageUnreadable, QingtuanError, StorageFailed
 from qingtuan.events.turns import open_turns
 from qingtuan.home import HomeLock
 from qingtuan.identity.people import People
@@ -142,12 +144,23 @@ async def _embeddings(shell: Shell) -> Finding:
 
 
 async def _database(shell: Shell) -> Finding:
-    with record(shell) as log:
-        result = log.database.row("PRAGMA quick_check(1)")
-        count = log.database.row("SELECT count(*) AS n FROM events")
+    try:
+        with record(shell) as log:
+            result = log.database.row("PRAGMA quick_check(1)")
+            count = log.database.row("SELECT count(*) AS n FROM events")
+    except StorageFailed as error:
+        if not isinstance(error.__cause__, sqlite3.Error):
+            raise  # another version, which says what to do
+        return Finding("wrong", error.words, _mend_database(shell))
     if result is None or result[0] != "ok":
-        return Finding("wrong", _DAMAGED, _RESTORE)
+        return Finding("wrong", _DAMAGED, _mend_database(shell))
     return Finding("ok", _said(_EVENTS, count["n"] if count else 0))
+
+
+def _mend_database(shell: Shell) -> Words:
+    last = last_of(shell.home.backups)
+    standing = [last.path] if last is not None and last.path.exists() else kept(shell.home.backups)[-1:]
+    return _said(_RESTORE, standing[0]) if standing else _NO_BACKUP
 
 
 async def _turns(shell: Shell) -> Finding:
@@ -290,7 +303,10 @@ _SET_VECTORS = Words(
     "检查 embedding 设置；没有向量时照样按字面找", "See the embedding settings; words find things meanwhile"
 )
 _DAMAGED = Words("数据库坏了。", "The database is damaged.")
-_RESTORE = Words("从 backups/ 里恢复 state.sqlite", "Restore state.sqlite from backups/")
+_RESTORE = Words("qingtuan restore {0}", "qingtuan restore {0}")
+_NO_BACKUP = Words(
+    "没有备份；sqlite3 的 .recover 也许还能救出一部分", "There is no backup; sqlite3's .recover may save a part"
+)
 _EVENTS = Words("{0} 个事件", "{0} events")
 _NO_TURNS = Words("没有", "none")
 _OPEN_TURNS = Words("{0} 轮：{1}", "{0} turns: {1}")

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, Field, PrivateAttr
 
 from qingtuan.language import Language, Words, system_language
+from qingtuan.settings.backups import Backups
 from qingtuan.settings.fields import (
     Count,
     Example,
@@ -129,6 +130,7 @@ class Settings(Section):
     confirmations: Annotated[Confirmations, Words("等人点头的事。", "Questions that wait for a yes.")] = Confirmations()
     persona: Annotated[Persona, Words("口吻。", "How it sounds.")] = Persona()
     tools: Annotated[Tools, Words("工具。", "Tools.")] = Tools()
+    backups: Annotated[Backups, Words("自动备份。", "Backups without being asked.")] = Backups()
     mcp: Annotated[Mcp, Words("带来工具的服务器（MCP）。", "Servers that bring tools (MCP).")] = Mcp()
 
     _sources: Mapping[str, Source] = PrivateAttr(default_factory=dict)
