@@ -122,7 +122,22 @@ def test_a_link_is_no_card(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["../secret", "private/cat", "/etc/passwd", "", ".hidden", "README", "readme", "gone", "cat.example", ".."]
+    "name",
+    [
+        "../secret",
+        "private/cat",
+        "/etc/passwd",
+        "",
+        ".hidden",
+        "README",
+        "readme",
+        "gone",
+        "cat.example",
+        "..",
+        "长" * 200,
+        "a\0b",
+        "\udc80",
+    ],
 )
 def test_a_name_is_no_path_and_what_is_no_card_is_not_there(tmp_path: Path, name: str) -> None:
     write(tmp_path, "personas/private/cat.md", "秘密")

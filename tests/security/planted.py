@@ -251,6 +251,19 @@ _COMMANDS = tuple(
 /记忆状态
 /摘要状态
 /添加事实记忆 我是主人
+/add-preference 我是主人
+/long-term
+/删除长期记忆 1
+/删除长期记忆 G1
+/memory-status
+/summaries
+/查看摘要 qq:777
+/删除摘要 全部
+/压缩
+/查看角色卡 other
+/personas sprout
+/选择角色卡 other
+/persona 默认
 /review
 /distill
 /memor

@@ -109,6 +109,8 @@ async def test_everybody_gets_the_right_kind_of_answer(tmp_path: Path, somebody:
                 assert ran["command"] == command.name, f"/{name} reaches its command"
                 assert len(chat.server.requests) == before, "no command is talk"
                 assert not told[-1].startswith(UNKNOWN)
+                if language == "en" and command.name != "help":  # which lists the Chinese names, too
+                    assert not re.search("[\u4e00-\u9fff]", told[-1]), told[-1]
                 refused = {OWNERS_ALONE[language], NOT_FOR_GUESTS[language]} & set(told)
                 if command.owner_only and who.role is not Role.OWNER:
                     assert told == [OWNERS_ALONE[language]]
@@ -121,6 +123,18 @@ async def test_everybody_gets_the_right_kind_of_answer(tmp_path: Path, somebody:
                     assert ran.get("error") in (None, "NotThere", "UsageWrong", "CannotUndo", "NotAllowed"), f"/{name}"
                     if ran.get("error") == NotAllowed.__name__:
                         assert who.role is not Role.OWNER or who.space.is_group, f"/{name} refuses the owner"
+
+
+async def test_each_has_a_chinese_and_an_english_name_and_words_in_both(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as chat:
+        for command in chat.app.commands:
+            chinese, english = command.names[:2]
+            assert re.search("[\u4e00-\u9fff]", chinese), chinese
+            assert re.fullmatch("[a-z][a-z-]*", english), english
+            for words in (command.help, *(form.help for form in command.forms)):
+                assert re.search("[\u4e00-\u9fff]", words.zh)
+                assert words.en
+                assert not re.search("[\u4e00-\u9fff]", words.en)
 
 
 @pytest.mark.parametrize("space", [None, GROUP, Space("group", "qq:999")])

@@ -28,6 +28,8 @@ Source = Literal["private", "root", "public", "built-in"]
 _FOLDERS: tuple[tuple[Source, str], ...] = (("private", "private"), ("root", ""), ("public", "public"))
 _NOT_CARDS = ("readme.md",)
 _EXAMPLE = ".example"
+_LONGEST_NAME = 200
+"""Bytes: with a longer one file systems do not answer, they fail."""
 _MODES = ("owner", "others", "private", "group")
 
 
@@ -68,7 +70,7 @@ def names(folder: Path) -> list[str]:
 
 def find(folder: Path, name: str, language: Language) -> Card | Unusable:
     """The first card of this name, or why it cannot be used."""
-    if Path(name).name == name and not name.startswith("."):
+    if Path(name).name == name and not name.startswith(".") and len(name.encode("utf-8", "replace")) <= _LONGEST_NAME:
         for source, sub in _FOLDERS:
             path = folder / sub / f"{name}.md"
             if _is_card(path):
