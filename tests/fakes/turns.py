@@ -253,7 +253,7 @@ def tool_of(
     return Tool(name=name, parameters=parameters, run=wrapped, **fields)
 
 
-UNLIMITED = Limits(None, None, 0, 0, 1000, 10**9, 10**12)
+UNLIMITED = Limits(None, None, None, 0, 0, 1000, 10**9, 10**12)
 
 
 @dataclass(frozen=True, kw_only=True)

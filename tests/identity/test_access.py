@@ -66,6 +66,11 @@ def reason(result: Admitted | Refused) -> Reason | None:
         (arrival(Role.GUEST, GROUP, own_chars=301), OPEN, Reason.TOO_LONG),
         (arrival(Role.MEMBER, own_chars=301), AccessRules(), None),
         (arrival(Role.OWNER, own_chars=1_000_000), AccessRules(), None),
+        # What comes along is no part of one's own words, and has a limit of its own.
+        (arrival(Role.GUEST, GROUP, own_chars=300, material_chars=3000), OPEN, None),
+        (arrival(Role.GUEST, GROUP, material_chars=3001), OPEN, Reason.TOO_LONG),
+        (arrival(Role.MEMBER, material_chars=20_001), AccessRules(), Reason.TOO_LONG),
+        (arrival(Role.OWNER, material_chars=10**9), AccessRules(), None),
         (arrival(Role.MEMBER), AccessRules(limits={}), Reason.STRANGER),
     ],
 )
@@ -131,6 +136,10 @@ def test_silence_where_an_answer_would_say_too_much(facts: Arrival) -> None:
 
 
 def test_the_sentence_names_the_limit() -> None:
+    along = admit(arrival(Role.GUEST, GROUP, material_chars=3001), OPEN, Counters())
+    assert isinstance(along, Refused)
+    assert along.words is not None
+    assert "3000" in along.words.zh
     refused = admit(arrival(Role.GUEST, own_chars=151), AccessRules(trial=1), Counters())
     assert isinstance(refused, Refused)
     assert refused.words is not None

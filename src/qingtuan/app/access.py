@@ -26,6 +26,7 @@ def _limits(wanted: RoleLimits) -> Limits:
     return Limits(
         private_chars=wanted.private_chars or None,
         group_chars=wanted.group_chars or None,
+        material_chars=wanted.material_chars or None,
         private_cooldown=wanted.private_cooldown,
         group_cooldown=wanted.group_cooldown,
         queued=wanted.queued,

@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import stat
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,6 +17,7 @@ from qingtuan.backups.shelf import kept, last_of
 from qingtuan.cli.first_use import uses_embedded
 from qingtuan.cli.reading import record
 from qingtuan.cli.shell import Shell
+from qingtuan.cli.silences import mending, silences, summary
 from qingtuan.cli.trial import tried
 from qingtuan.errors import NotThere, PageUnreadable, QingtuanError, StorageFailed
 from qingtuan.events.turns import open_turns
@@ -52,6 +53,8 @@ class Finding:
     found: Words
     mend: Words | None = None
     """What to do about it."""
+    facts: Sequence[Mapping[str, object]] = ()
+    """The same for programs, one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +175,18 @@ async def _turns(shell: Shell) -> Finding:
     return Finding("note", _said(_OPEN_TURNS, len(opened), names), _GO_ON)
 
 
+async def _silence(shell: Shell) -> Finding:
+    with record(shell) as log:
+        every = silences(log, shell.clock.now())
+    said = Words(summary(every, "zh"), summary(every, "en"))
+    mend = Words(mending(every, "zh"), mending(every, "en"))
+    facts = [
+        {"reason": str(one.reason), "count": one.count, "last": one.last.isoformat(), "where": dict(one.where)}
+        for one in every
+    ]
+    return Finding("note", said, mend, facts) if mend.en else Finding("ok", said, facts=facts)
+
+
 async def _repository(shell: Shell) -> Finding:
     if not (shell.home.wiki / ".git").exists():
         raise NotThere(_NO_WIKI)
@@ -274,6 +289,7 @@ CHECKS = (
     Check("embeddings", Words("向量", "embeddings"), _embeddings),
     Check("database", Words("记录", "record"), _database),
     Check("turns", Words("没做完的", "unfinished"), _turns),
+    Check("silence", Words("没回答的", "not answered"), _silence),
     Check("repository", Words("记忆的历史", "history of the memory"), _repository),
     Check("pages", Words("记忆的页面", "pages of the memory"), _pages),
     Check("cards", Words("角色卡", "persona cards"), _cards),

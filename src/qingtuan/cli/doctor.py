@@ -49,6 +49,7 @@ def _print(check: Check, finding: Finding, shell: Shell) -> None:
         console.print(Text(f"    → {shell.say(finding.mend)}", style="bold"))
 
 
-def _as_json(check: Check, finding: Finding, shell: Shell) -> dict[str, str]:
-    said = {"name": check.name, "state": finding.state, "found": shell.say(finding.found)}
-    return said | ({"mend": shell.say(finding.mend)} if finding.mend is not None else {})
+def _as_json(check: Check, finding: Finding, shell: Shell) -> dict[str, object]:
+    said: dict[str, object] = {"name": check.name, "state": finding.state, "found": shell.say(finding.found)}
+    said |= {"mend": shell.say(finding.mend)} if finding.mend is not None else {}
+    return said | ({"facts": list(finding.facts)} if finding.facts else {})

@@ -51,6 +51,8 @@ class Limits:
 
     private_chars: int | None
     group_chars: int | None
+    material_chars: int | None
+    """Characters of what comes along with a message: forwards, quotes, the text of files."""
     private_cooldown: float
     """Seconds between two turns; a message that comes sooner waits, it is not dropped."""
     group_cooldown: float
@@ -63,6 +65,7 @@ class Limits:
 GUEST_LIMITS = Limits(
     private_chars=150,
     group_chars=300,
+    material_chars=3000,
     private_cooldown=10.0,
     group_cooldown=5.0,
     queued=3,
@@ -72,6 +75,7 @@ GUEST_LIMITS = Limits(
 MEMBER_LIMITS = Limits(
     private_chars=4000,
     group_chars=2000,
+    material_chars=20_000,
     private_cooldown=10.0,
     group_cooldown=5.0,
     queued=3,
@@ -112,6 +116,8 @@ class Arrival:
     space: Space
     own_chars: int
     """Characters of the speaker's own words; forwards and files count apart."""
+    material_chars: int = 0
+    """Characters of forwards, quotes and files that came along."""
     addressed: bool = True
     temporary: bool = False
     signed: bool = True
@@ -201,8 +207,9 @@ def _stranger_reason(arrival: Arrival, rules: AccessRules, counters: Counters) -
 def _limit_reason(arrival: Arrival, rules: AccessRules, limits: Limits | None, counters: Counters) -> Reason | None:
     if limits is None:
         return Reason.STRANGER
-    longest = limits.group_chars if arrival.space.is_group else limits.private_chars
-    if longest is not None and arrival.own_chars > longest:
+    if _is_longer(arrival.own_chars, _longest(arrival, limits)) or _is_longer(
+        arrival.material_chars, limits.material_chars
+    ):
         return Reason.TOO_LONG
     if not arrival.asks_model:
         return Reason.QUEUE_FULL if counters.commands_lately >= COMMANDS_A_MINUTE else None
@@ -219,12 +226,26 @@ def _refused(reason: Reason, arrival: Arrival, limits: Limits | None, counters: 
     if _told_lately(counters):
         return Refused(reason)
     if reason is Reason.TOO_LONG and limits:
-        longest = limits.group_chars if arrival.space.is_group else limits.private_chars
-        return Refused(
-            reason,
-            Words(f"太长了，一条最多 {longest} 个字。", f"Too long: at most {longest} characters a message."),
-        )
+        return Refused(reason, _too_long(arrival, limits))
     return Refused(reason, _SENTENCES[reason])
+
+
+def _longest(arrival: Arrival, limits: Limits) -> int | None:
+    return limits.group_chars if arrival.space.is_group else limits.private_chars
+
+
+def _is_longer(chars: int, longest: int | None) -> bool:
+    return longest is not None and chars > longest
+
+
+def _too_long(arrival: Arrival, limits: Limits) -> Words:
+    longest = _longest(arrival, limits)
+    if _is_longer(arrival.own_chars, longest):
+        return Words(f"太长了，一条最多 {longest} 个字。", f"Too long: at most {longest} characters a message.")
+    most = limits.material_chars
+    return Words(
+        f"带的转发或文件太长了，最多 {most} 个字。", f"What came along is too long: at most {most} characters."
+    )
 
 
 def _told_lately(counters: Counters) -> bool:

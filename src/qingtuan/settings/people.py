@@ -66,6 +66,13 @@ class RoleLimits(Section):
     group_chars: Annotated[
         Count, Words("群里一条最多几个字，0 不限。", "Characters of one message in a group; 0: any.")
     ] = 0
+    material_chars: Annotated[
+        Count,
+        Words(
+            "一条带的转发、引用和文件最多几个字，0 不限。",
+            "Characters of forwards, quotes and files with one message; 0: any.",
+        ),
+    ] = 0
     private_cooldown: Annotated[Seconds, Words("私聊两轮之间隔几秒。", "Seconds between turns in private.")] = 10
     group_cooldown: Annotated[Seconds, Words("群里两轮之间隔几秒。", "Seconds between turns in a group.")] = 5
     queued: Annotated[Positive, Words("最多几条在排队。", "Messages that may wait in the queue, at most.")] = 3
@@ -77,11 +84,12 @@ class Limits(Section):
     """Limits by role. The owner has none."""
 
     guest: Annotated[RoleLimits, Words("访客。", "Guests.")] = RoleLimits(
-        private_chars=150, group_chars=300, turns_a_day=50, tokens_a_day=200_000
+        private_chars=150, group_chars=300, material_chars=3000, turns_a_day=50, tokens_a_day=200_000
     )
     member: Annotated[RoleLimits, Words("成员。", "Members.")] = RoleLimits(
         private_chars=4000,
         group_chars=2000,
+        material_chars=20_000,
         turns_a_day=200,
         tokens_a_day=1_000_000,
     )

@@ -162,6 +162,7 @@ class Desk:
                 role,
                 inbound.space,
                 len(inbound.text),
+                sum(len(material.text) for material in inbound.materials),
                 addressed,
                 temporary=inbound.temporary,
                 asks_model=meant is None,
