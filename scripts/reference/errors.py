@@ -91,6 +91,10 @@ _CHINESE: Mapping[str, tuple[str, str]] = {
         "一份备份用不了：损坏了、来自更新的版本，或者根本不是我们的。什么都没有动。",
         "A backup that is damaged, of a newer version, or none of ours. Nothing was changed.",
     ),
+    "RemoteRefused": (
+        "维基的远程连不上、不答应，或者里面有不能收的东西；这里什么都没改。",
+        "The remote of the wiki is out of reach, says no, or holds what is not taken; nothing was changed here.",
+    ),
     "PageUnreadable": (
         "一页维基没法不丢内容地读出来；它原样留着。",
         "A wiki page that could not be read without losing something; it is left as it is.",

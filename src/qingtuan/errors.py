@@ -25,6 +25,7 @@
     │   ├── WeightsUnavailable   no source gave the weights of the local model
     │   ├── StorageFailed        the disk or the database refuses
     │   ├── BackupUnusable       a backup that is damaged, newer or none of ours
+    │   ├── RemoteRefused        the remote of the wiki cannot be used as it is
     │   └── PageUnreadable       a wiki page that cannot be parsed without losing something
     └── Bug                      nobody can act: our own mistake
 
@@ -179,6 +180,10 @@ class StorageFailed(ForOwner):
 
 class BackupUnusable(ForOwner):
     """A backup that is damaged, of a newer version, or none of ours. Nothing was changed."""
+
+
+class RemoteRefused(ForOwner):
+    """The remote of the wiki is out of reach, says no, or holds what is not taken; nothing was changed here."""
 
 
 class PageUnreadable(ForOwner):

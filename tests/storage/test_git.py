@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from qingtuan.clock import ManualClock, SystemClock
 from qingtuan.errors import NotThere, SettingsWrong, StorageFailed
-from qingtuan.storage.git import EMPTY_TREE, Draft, Repository, Signature, blob_id
+from qingtuan.storage.git import Draft, Repository, Signature
+from qingtuan.storage.git_objects import EMPTY_TREE, blob_id
 from qingtuan.storage.swap import exchange, move_new
 
 NOON = datetime(2026, 6, 23, 12, tzinfo=UTC)

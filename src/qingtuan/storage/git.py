@@ -9,13 +9,12 @@ History only grows: nothing here resets, rebases, or forces.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import re
 import shutil
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,9 +23,7 @@ from qingtuan.errors import NotThere, SettingsWrong, StorageFailed
 from qingtuan.language import Words
 from qingtuan.storage.files import read_regular, write_atomic
 from qingtuan.storage.git_command import GitCommand
-
-EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-"""The id of a tree without files: what stands before the first commit."""
+from qingtuan.storage.git_objects import Blob, blob_id, changes_of, contents_of
 
 _OLDEST = (2, 32)
 """The first git that takes its configuration from the environment and joins packs step by step."""
@@ -60,6 +57,17 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
+class Joined:
+    """A commit from elsewhere that becomes a part of the history; all that it consists of is in the repository."""
+
+    commit: str
+    forward: bool
+    """Whether it holds our newest commit, and all files of the draft: then nothing is made, and it is the newest."""
+    beside: Mapping[str, Blob | None] = field(default_factory=dict)
+    """Files of its own that are kept in the history and not in the folder; None for one that goes."""
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """What is to become a commit: files by path (with `/`), None for one that goes; everything else stays."""
 
@@ -67,6 +75,7 @@ class Draft:
     message: str
     author: Signature
     time: datetime
+    joins: Joined | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,13 +196,30 @@ class Repository:
         """
         async with self._writer:
             await self._command.wait_for_index()
-            born, self._born = self._born or await self.head() is not None, False
-            stream = _stream(draft, born=born)
-            out = await self._command.change("fast-import", "--quiet", "--date-format=raw", stdin=stream)
+            if draft.joins is not None and draft.joins.forward:
+                commit = await self._go_on(draft.joins.commit)
+            else:
+                born, self._born = self._born or await self.head() is not None, False
+                stream = _stream(draft, born=born)
+                commit = (
+                    (await self._command.change("fast-import", "--quiet", "--date-format=raw", stdin=stream))
+                    .decode()
+                    .strip()
+                )
             self._born = True
             await self._stage(draft.files)
+            if draft.joins is not None:
+                await self._stage_beside(draft.joins.beside)
             await self._join_packs()
-            return out.decode().strip()
+            return commit
+
+    async def _go_on(self, commit: str) -> str:
+        """Let the branch go on to a commit that holds its newest one. It is moved from that to this, or not at all."""
+        before = await self.head()
+        if before is not None and not await self.holds_commit(before, within=commit):
+            raise StorageFailed(Words("分支刚刚动过，请再试一次。", "The branch moved meanwhile; please try again."))
+        await self._command.change("update-ref", "-m", "pull", "HEAD", commit, before or "0" * 40)
+        return commit
 
     async def stage(self, files: Mapping[str, bytes | None]) -> None:
         """Bring the index up to date with files that are committed already."""
@@ -207,6 +233,20 @@ class Repository:
             for path, data in files.items()
         )
         await self._command.change("update-index", "--add", "-z", "--index-info", stdin=os.fsencode("".join(lines)))
+
+    async def _stage_beside(self, files: Mapping[str, Blob | None]) -> None:
+        # In the index as in the history, and marked as kept out of the folder: else a `git commit -a` of the owner's
+        # would delete them there.
+        if not files:
+            return
+        lines = (
+            f"0 {'0' * 40}\t{path}\0" if blob is None else f"{blob.mode} {blob.id}\t{path}\0"
+            for path, blob in files.items()
+        )
+        await self._command.change("update-index", "--add", "-z", "--index-info", stdin=os.fsencode("".join(lines)))
+        absent = [path for path, blob in files.items() if blob and not _stands(self.folder / path)]
+        names = os.fsencode("".join(f"{path}\0" for path in absent))
+        await self._command.change("update-index", "--skip-worktree", "-z", "--stdin", stdin=names)
 
     async def _join_packs(self) -> None:
         counted = self._packs
@@ -242,6 +282,12 @@ class Repository:
 
     # ---------------------------------------------------------------------------------------------- reading
 
+    @property
+    def busy(self) -> bool:
+        """Whether a merge, a rebase or the like of the owner's own has been begun and not ended."""
+        begun = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+        return any((self._git / name).exists() for name in begun)
+
     async def head(self) -> str | None:
         """The newest commit, or None before the first one."""
         result = await self._command.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
@@ -258,6 +304,19 @@ class Repository:
             if result.code == 0:
                 return result.out.decode().strip()
         raise NotThere(Words(f"没有「{name}」这个版本。", f"There is no revision “{name}”."))
+
+    async def holds_commit(self, commit: str, *, within: str = "HEAD") -> bool:
+        """Whether a commit is `within` or one before it; False too for one that is not in the repository."""
+        return (await self._command.run("merge-base", "--is-ancestor", commit, within)).code == 0
+
+    async def common(self, one: str, other: str) -> str | None:
+        """The newest commit that two have in common."""
+        return (await self._command.run("merge-base", one, other)).out.decode().split("\n")[0] or None
+
+    async def changes(self, old: str | None, new: str) -> dict[str, Blob | None]:
+        """What differs between two commits, by path; None for what is gone. `old` None stands for nothing at all."""
+        found = await changes_of(self._command.read, old, new)
+        return {os.fsdecode(path): blob for path, blob in found.items()}
 
     async def at(self, moment: datetime) -> str | None:
         """The newest commit that is not later than `moment`, or None if there was none yet."""
@@ -287,21 +346,7 @@ class Repository:
 
     async def contents(self, names: Sequence[str]) -> list[bytes | None]:
         """The contents named by ids or by `<commit>:<path>`, in the same order; None for what is not there."""
-        out = await self._command.read("cat-file", "--batch", stdin=os.fsencode("".join(f"{name}\n" for name in names)))
-        found: list[bytes | None] = []
-        position = 0
-        for _ in names:
-            end = out.index(b"\n", position)
-            fields = out[position:end].rsplit(b" ", 2)
-            if len(fields) != 3 or fields[1] != b"blob":
-                found.append(None)
-                size = int(fields[2]) + 1 if len(fields) == 3 and fields[2].isdigit() else 0
-                position = end + 1 + size
-                continue
-            size = int(fields[2])
-            found.append(out[end + 1 : end + 1 + size])
-            position = end + 1 + size + 1
-        return found
+        return await contents_of(self._command.read, names)
 
     async def show(self, commit: str, path: str) -> bytes | None:
         """What stood at `path` in a commit, or None if nothing did."""
@@ -339,11 +384,6 @@ class Repository:
         return _blamed(result.out)
 
 
-def blob_id(data: bytes) -> str:
-    """The id that git gives these contents."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-
-
 _FORMAT = "--format=%H%n%an%n%ct%n%B"
 
 
@@ -359,13 +399,24 @@ def _stream(draft: Draft, *, born: bool) -> bytes:
         b"data %d\n%b\n" % (len(message), message),
         b"from HEAD^0\n" if born else b"",
     ]
+    if draft.joins is not None:
+        pieces.append(b"%b %b\n" % (b"merge" if born else b"from", draft.joins.commit.encode()))
+        for path, blob in draft.joins.beside.items():
+            pieces.append(b"D %b\n" % _quoted(path) if blob is None else _kept(path, blob))
     for path, data in draft.files.items():
-        quoted = b'"' + os.fsencode(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
         if data is None:
-            pieces.append(b"D %b\n" % quoted)
+            pieces.append(b"D %b\n" % _quoted(path))
         else:
-            pieces.append(b"M 100644 inline %b\ndata %d\n%b\n" % (quoted, len(data), data))
+            pieces.append(b"M 100644 inline %b\ndata %d\n%b\n" % (_quoted(path), len(data), data))
     return b"".join((*pieces, b"get-mark :1\ndone\n"))
+
+
+def _quoted(path: str) -> bytes:
+    return b'"' + os.fsencode(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
+
+
+def _kept(path: str, blob: Blob) -> bytes:
+    return b"M %b %b %b\n" % (blob.mode.encode(), blob.id.encode(), _quoted(path))
 
 
 def _revisions(out: bytes) -> list[Revision]:
@@ -386,6 +437,10 @@ def _blamed(out: bytes) -> list[Line]:
         elif header := re.match(rb"([0-9a-f]{40,64}) \d+ (\d+)", raw):
             commit, number = header[1].decode(), int(header[2])
     return lines
+
+
+def _stands(path: Path) -> bool:
+    return path.is_symlink() or path.exists()
 
 
 def _remove(entry: Path) -> None:

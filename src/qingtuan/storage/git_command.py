@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Sequence
+import signal
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,14 +71,39 @@ class Result:
     err: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a command may take up at most, where what it reads comes from others."""
+
+    file_bytes: int
+    """Of any file that it writes, the pack that it fetches among them."""
+    output_bytes: int
+    """Of what it says."""
+
+
 class GitCommand:
     """The git command for one repository. Sees nothing of the owner's configuration, credentials or prompts."""
 
-    def __init__(self, folder: Path, clock: Clock, *, executable: str = "git") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        clock: Clock,
+        *,
+        executable: str = "git",
+        environment: Mapping[str, str] | None = None,
+        bounds: Bounds | None = None,
+    ) -> None:
+        """`environment` is `environment_of` another repository than the one whose pages lie in `folder`. With `bounds`
+        a command runs in a session of its own: no terminal can be asked anything, and all that it starts ends with
+        it."""
         self._folder = folder
         self._clock = clock
-        self._executable = executable
-        self._environment = _environment(folder)
+        self._bounds = bounds
+        self._environment = dict(environment or environment_of(folder / ".git", folder))
+        self._command: tuple[str, ...] = (executable,)
+        if bounds is not None:
+            # In blocks of 512 bytes, as POSIX has it; some shells count in 1024.
+            self._command = ("/bin/sh", "-c", 'ulimit -f "$0"; exec "$@"', str(bounds.file_bytes // 512), executable)
 
     async def read(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """Run a command that must succeed.
@@ -142,29 +168,32 @@ class GitCommand:
         pipe = asyncio.subprocess.PIPE
         try:
             process = await asyncio.create_subprocess_exec(
-                self._executable,
+                *self._command,
                 *arguments,
                 stdin=pipe,
                 stdout=pipe,
                 stderr=pipe,
                 env=self._environment,
                 cwd=self._folder,
+                start_new_session=self._bounds is not None,
             )
         except OSError as error:
             raise self._not_started(error) from error
         try:
-            out, err = await asyncio.wait_for(process.communicate(stdin), limit)
-        except TimeoutError as error:
-            with suppress(ProcessLookupError):
-                process.kill()
+            said = process.communicate(stdin) if self._bounds is None else _heard(process, stdin, self._bounds)
+            out, err = await asyncio.wait_for(said, limit)
+        except (TimeoutError, _TooMuch) as error:
+            self._kill(process)
             await process.wait()
-            raise StorageFailed(
-                Words(
-                    f"git {arguments[0]} 超过 {limit:.0f} 秒还没做完，请看看磁盘是不是太忙或坏了。",
-                    f"git {arguments[0]} did not finish within {limit:.0f} s. Please check the disk.",
-                )
-            ) from error
+            raise _took_too_much(arguments[0], limit, error) from error
         return Result(process.returncode or 0, out, err)
+
+    def _kill(self, process: asyncio.subprocess.Process) -> None:
+        with suppress(ProcessLookupError):
+            if self._bounds is None:
+                process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGKILL)
 
     def _not_started(self, error: OSError) -> SettingsWrong | StorageFailed:
         if not self._folder.is_dir():
@@ -198,13 +227,63 @@ class GitCommand:
         )
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    fixed = {**_FIXED, "safe.directory": str(folder)}
+class _TooMuch(Exception):
+    """A command said more than it may."""
+
+
+async def _heard(process: asyncio.subprocess.Process, stdin: bytes, bounds: Bounds) -> tuple[bytes, bytes]:
+    """What a process says. Raises `_TooMuch` as soon as that is more than it may."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    out, err, _ = await asyncio.gather(
+        _read(process.stdout, bounds.output_bytes),
+        _read(process.stderr, bounds.output_bytes),
+        _told(process.stdin, stdin),
+    )
+    await process.wait()
+    return out, err
+
+
+async def _read(stream: asyncio.StreamReader, most: int) -> bytes:
+    pieces, size = [], 0
+    while piece := await stream.read(1 << 16):
+        size += len(piece)
+        if size > most:
+            raise _TooMuch
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+async def _told(stream: asyncio.StreamWriter, text: bytes) -> None:
+    with suppress(BrokenPipeError, ConnectionResetError):
+        stream.write(text)
+        await stream.drain()
+    stream.close()
+
+
+def _took_too_much(command: str, limit: float, error: Exception) -> StorageFailed:
+    if isinstance(error, _TooMuch):
+        return StorageFailed(
+            Words(f"git {command} 说得没完没了，停掉了。", f"git {command} would not stop talking and was ended.")
+        )
+    return StorageFailed(
+        Words(
+            f"git {command} 超过 {limit:.0f} 秒还没做完，请看看磁盘是不是太忙或坏了。",
+            f"git {command} did not finish within {limit:.0f} s. Please check the disk.",
+        )
+    )
+
+
+def environment_of(git: Path, work_tree: Path | None, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """All that a git for the repository in the folder `git` knows of the world; `more` is added to its configuration
+    and wins over the fixed one."""
+    fixed = {**_FIXED, "safe.directory": str(work_tree or git), **(more or {})}
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
         "LC_ALL": "C",
-        "GIT_DIR": str(folder / ".git"),
-        "GIT_WORK_TREE": str(folder),
+        "GIT_DIR": str(git),
+        **({"GIT_WORK_TREE": str(work_tree)} if work_tree else {}),
         "GIT_CONFIG_GLOBAL": "/dev/null",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_ATTR_NOSYSTEM": "1",

@@ -9,7 +9,8 @@ from qingtuan.errors import NotThere
 from qingtuan.language import Words
 from qingtuan.memory.wiki.commits import BY_HAND
 from qingtuan.memory.wiki.walls import scope_of
-from qingtuan.storage.git import EMPTY_TREE, Repository, Revision
+from qingtuan.storage.git import Repository, Revision
+from qingtuan.storage.git_objects import EMPTY_TREE
 
 
 @dataclass(frozen=True, slots=True)
