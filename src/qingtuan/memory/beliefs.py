@@ -87,6 +87,20 @@ class Standing:
     said: Callable[[str], datetime | None] = event_time
     """When the statement in an event was made: for imported talk earlier than its event."""
 
+    def said_of(self, data: BeliefData, updated: date | None) -> datetime:
+        """When an entry was said: by its event, else by its first day, else by the day of its page (`updated`)."""
+        said = self.said(data.source) if data.source else None
+        day = data.since or updated
+        return said or (self._morning(min(day, self.today)) if day else datetime.min.replace(tzinfo=UTC))
+
+    def ended_of(self, data: BeliefData) -> datetime | None:
+        """When an entry of history was ended: by the event that did it, else by its last day."""
+        ended = self.said(data.ended_by) if data.ended_by else None
+        return ended or (self._morning(data.until) if data.until else None)
+
+    def _morning(self, day: date) -> datetime:
+        return datetime.combine(day, time(), self.zone)
+
 
 @dataclass(frozen=True, slots=True)
 class Same:
@@ -233,18 +247,10 @@ class _Case:
         return entry.data.since is not None and entry.data.since > self._standing.today
 
     def _said(self, entry: Entry) -> datetime:
-        """When an entry was said: by its event, else by its first day, else by the day of its page."""
-        said = self._standing.said(entry.data.source) if entry.data.source else None
-        day = entry.data.since or self._standing.holdings.pages[entry.path].updated
-        return said or (self._morning(min(day, self._standing.today)) if day else datetime.min.replace(tzinfo=UTC))
+        return self._standing.said_of(entry.data, self._standing.holdings.pages[entry.path].updated)
 
     def _ended(self, entry: Entry) -> datetime | None:
-        """When an entry of history was ended: by the event that did it, else by its last day."""
-        ended = self._standing.said(entry.data.ended_by) if entry.data.ended_by else None
-        return ended or (self._morning(entry.data.until) if entry.data.until else None)
-
-    def _morning(self, day: date) -> datetime:
-        return datetime.combine(day, time(), self._standing.zone)
+        return self._standing.ended_of(entry.data)
 
     def _overtaken(self) -> bool:
         """Whether something later is known: a newer value, or that it was taken back since."""

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from qingtuan.clock import Clock
 from qingtuan.events.kinds import Kind
-from qingtuan.events.log import Log, Place
+from qingtuan.events.log import Event, Log, Place
 from qingtuan.memory.wiki.ledger import Ledger, Write
+from qingtuan.memory.wiki.walls import scope_of
 from qingtuan.messages import Origin
 from qingtuan.storage.files import content_hash
-from qingtuan.storage.git import Draft, Repository, Signature
+from qingtuan.storage.git import Draft, Joined, Repository, Signature
+from qingtuan.storage.git_objects import blob_id
 
 ASSISTANT = Signature("小青团", "qingtuan@localhost")
 BY_HAND = Signature("owner (by hand)", "owner@localhost")
@@ -56,6 +58,7 @@ class Commits:
                 continue  # its bytes were erased on purpose; there is nothing to keep
             files[write.path] = data
         events = [event for event in map(self._log.get, dict.fromkeys(write.event for write in writes)) if event]
+        joins = await self._joined(_joins(events, writes), files)
         if not files:
             self.drop([event.id for event in events], events[-1].place, "erased")
             return None
@@ -65,7 +68,7 @@ class Commits:
             For=[event.place.person for event in events],
             Turn=[event.place.turn for event in events],
         )
-        commit = await self._commit(files, message, ASSISTANT, again=again)
+        commit = await self._commit(files, message, ASSISTANT, joins, again=again)
         self._log.append(
             Kind.WIKI_COMMITTED,
             events[-1].place,
@@ -78,6 +81,20 @@ class Commits:
         )
         return commit
 
+    async def of_join(self, joins: str, place: Place, *, cause: str | None, message: str) -> str | None:
+        """Let a commit from elsewhere become a part of the history where no page changes by it. None if it is one.
+
+        Raises:
+            StorageFailed: git refuses.
+        """
+        if await self._repository.holds_commit(joins):
+            return None
+        text = _message([message], Event=[cause], For=[place.person])
+        commit = await self._commit({}, text, ASSISTANT, await self._joined(joins, {}), again=False)
+        payload = {"commit": commit, "pages": [], "writes": []}
+        self._log.append(Kind.WIKI_COMMITTED, place, payload, cause=cause)
+        return commit
+
     async def of_edits(self, edits: Sequence[Edit]) -> str:
         """Commit hand edits as the owner's and write their event.
 
@@ -86,7 +103,7 @@ class Commits:
         """
         files = {edit.path: edit.data for edit in edits}
         subject = f"手动修改 {edits[0].path}" if len(edits) == 1 else f"手动修改 {len(edits)} 个页面"
-        commit = await self._commit(files, _message([subject]), BY_HAND, again=True)
+        commit = await self._commit(files, _message([subject]), BY_HAND, None, again=True)
         with self._log.transaction():
             event = self._log.append(
                 Kind.PAGE_EDITED,
@@ -125,14 +142,46 @@ class Commits:
         found = await self._repository.contents(places)
         return next((data for data in found if data is not None and content_hash(data) == name), None)
 
-    async def _commit(self, files: Mapping[str, bytes | None], message: str, author: Signature, *, again: bool) -> str:
-        if again and await self._repository.holds(files):
+    async def _joined(self, commit: str | None, files: Mapping[str, bytes | None]) -> Joined | None:
+        """How a commit from elsewhere becomes a part of the history together with `files`.
+
+        What it has beside the pages goes along where we left that as it was. Its other pages stay as ours are:
+        whoever planned this has decided so. None if there is no such commit, or it is a part already.
+        """
+        repository = self._repository
+        if commit is None or not await repository.holds_commit(commit, within=commit):
+            return None
+        head = await repository.head()
+        if head is not None and await repository.holds_commit(commit):
+            return None
+        base = await repository.common(head, commit) if head else None
+        theirs = await repository.changes(base, commit)
+        ours = await repository.changes(base, head) if head else {}
+        pages = {path: blob for path, blob in theirs.items() if scope_of(path) is not None}
+        beside = {path: blob for path, blob in theirs.items() if path not in pages and path not in ours}
+        same = files.keys() == pages.keys() and all(
+            (blob and blob.id) == (None if (data := files[path]) is None else blob_id(data))
+            for path, blob in pages.items()
+        )
+        left = () if head else (path for path in pages if path not in files)
+        return Joined(commit, base == head and same, {**beside, **dict.fromkeys(left)})
+
+    async def _commit(
+        self,
+        files: Mapping[str, bytes | None],
+        message: str,
+        author: Signature,
+        joins: Joined | None,
+        *,
+        again: bool,
+    ) -> str:
+        if again and joins is None and await self._repository.holds(files):
             # Made before a crash, or by the owner's own git: nothing to add but our word for it.
             await self._repository.stage(files)
             newest = await self._repository.log(next(iter(files), None), limit=1)
             if newest:
                 return newest[0].commit
-        return await self._repository.commit(Draft(files, message, author, self._clock.now()))
+        return await self._repository.commit(Draft(files, message, author, self._clock.now(), joins))
 
     def _part(self, name: str) -> bytes | None:
         try:
@@ -154,6 +203,18 @@ def by_turn(writes: Iterable[Write]) -> list[list[Write]]:
         runs[own[-1]].append(write)
         newest[write.path] = own[-1]
     return runs
+
+
+def _joins(events: Sequence[Event], writes: Sequence[Write]) -> str | None:
+    """The commit from elsewhere that becomes a part of the history with these writes.
+
+    If a hand edit came before one of its pages, what stands is not all of what was planned: then it stays apart, and
+    is taken once more.
+    """
+    if len(events) != 1:
+        return None
+    whole = {page["path"] for page in events[0].payload.get("pages", ())} == {write.path for write in writes}
+    return events[0].payload.get("joins") if whole else None
 
 
 def _same_turn(one: Write, other: Write) -> bool:

@@ -155,12 +155,17 @@ def numbered(
 
 def purged(page: Page, number: int, day: date) -> Page:
     """The page without any trace of `number`: its bullet with what is nested in it, and its data."""
+    return dated(taken_out(page, number), day)
+
+
+def taken_out(page: Page, number: int) -> Page:
+    """The same with nothing else changed, the day neither."""
     if number not in page.numbers:
         raise KeyError(number)
     for bullet in reversed(page.layout.bullets):
         if bullet.section and bullet.own.number == number:
             page = changed(page, bullet.item.start, bullet.item.end, [])
-    return dated(with_data_lines(page, {number: None}), day)
+    return with_data_lines(page, {number: None})
 
 
 def moved_out(page: Page, number: int, day: date) -> tuple[Page, Moved]:

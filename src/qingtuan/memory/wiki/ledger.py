@@ -2,7 +2,7 @@
 
 Payloads of the four kinds of event that this reads:
 
-    page.intended   {pages: [{path, before, after}], message, undoes?: [event]}
+    page.intended   {pages: [{path, before, after}], message, undoes?: [event], joins?: commit from elsewhere}
     page.edited     {pages: [{path, before, after}], renamed: [{from, to}], commit}
     wiki.committed  {commit, pages: [path], writes: [{event, path}]}
     write.undone    {writes: [event], by: the page.intended that took them back, or null, dropped?: reason}

@@ -203,19 +203,37 @@ class WikiStore:
             StorageFailed: the disk refuses; all pages are as they were.
         """
         async with self._lock:
+            return await self._write(changes, place, cause, {"message": message, "undoes": list(undoes)})
+
+    async def join(
+        self, commit: str, changes: Sequence[Change], place: Place, *, cause: str | None, message: str
+    ) -> Written | None:
+        """Change pages, and let a commit from elsewhere become a part of the history with them; `write` otherwise.
+
+        All that the commit consists of is in the repository. None if no page changes; the history then has it too.
+        """
+        async with self._lock:
+            written = await self._write(changes, place, cause, {"message": message, "joins": commit})
+            if written is None:
+                await self.commits.of_join(commit, place, cause=cause, message=message)
+            return written
+
+    async def _write(
+        self, changes: Sequence[Change], place: Place, cause: str | None, extra: dict[str, object]
+    ) -> Written | None:
+        pages = self._check(changes)
+        while await self._clear_way(pages, place.turn):
             pages = self._check(changes)
-            while await self._clear_way(pages, place.turn):
-                pages = self._check(changes)
-            if not pages:
-                return None
-            event = self._intend(pages, place, cause, {"message": message, "undoes": list(undoes)})
-            self._put(pages, event)
-            if place.turn is not None:
-                self._running.add(place.turn)
-            else:
-                with suppress(StorageFailed):
-                    await self._commit_ended()
-            return Written(event.id, tuple(page.path for page in pages))
+        if not pages:
+            return None
+        event = self._intend(pages, place, cause, extra)
+        self._put(pages, event)
+        if place.turn is not None:
+            self._running.add(place.turn)
+        else:
+            with suppress(StorageFailed):
+                await self._commit_ended()
+        return Written(event.id, tuple(page.path for page in pages))
 
     async def commit_turn(self, turn: str) -> str | None:
         """Make the one commit for all that a turn has written; None if it has written nothing.
