@@ -13,6 +13,7 @@ from qingtuan.app.chores import chores_of, digest_rules
 from qingtuan.app.commands import commands_of
 from qingtuan.app.daily import Daily
 from qingtuan.app.identity import identity_of, stands_for
+from qingtuan.app.keeping import InStep
 from qingtuan.app.mcp import ServerSupply, servers_of
 from qingtuan.app.memory import Remembering, remembering
 from qingtuan.app.models import Answering, models_for
@@ -238,6 +239,7 @@ class App:
             self._spawn(self._release())
             self._spawn(self._prepare_tools())
             self._spawn(Daily(self.keeper, self.kit.record.log, self.settings.backups, self.clock).run())
+            self._spawn(InStep(self.kit, self.remembering.syncing, self.settings.wiki.sync_minutes).run())
         await self.desk.recover()
         self._spawn(self.desk.lapsing.run())
         self._spawn(self.digest.run())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import tzinfo
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from qingtuan.clock import Clock
@@ -24,17 +25,22 @@ from qingtuan.memory.library import Library
 from qingtuan.memory.memory import Memory, Policies
 from qingtuan.memory.notes import Notes
 from qingtuan.memory.overview import Overview
+from qingtuan.memory.pull_proposals import PULL
 from qingtuan.memory.recall import Injected, Listener, Recall
 from qingtuan.memory.recollection import Recollection
 from qingtuan.memory.reviewing import Reviewing
 from qingtuan.memory.ruling import Ruling
 from qingtuan.memory.summaries import Summaries
+from qingtuan.memory.syncing import Remote, Syncing
 from qingtuan.memory.undoing import Undoing
 from qingtuan.memory.wiki.history import History
 from qingtuan.memory.wiki.store import WikiStore
 from qingtuan.memory.wiki.watch import Watch
 from qingtuan.settings import Settings
+from qingtuan.settings.wiki import Wiki
 from qingtuan.storage.git import Repository
+from qingtuan.storage.git_address import Address
+from qingtuan.storage.git_exchange import Access
 from qingtuan.turn.kit import Record
 
 
@@ -55,6 +61,7 @@ class Remembering:
     summaries: Summaries
     learning: Learning
     reviewing: Reviewing
+    syncing: Syncing
     importing: Importing
     ruling: Ruling
     recollection: Recollection
@@ -105,6 +112,7 @@ def remembering(home: Home, settings: Settings, people: People, record: Record) 
     memory = Memory(library, log, people, ids, clock, policies)
     extraction = Extraction(log, people, library, ExtractionRules(policies.of, wanted.extract_after), customs)
     recall = Recall(library, log, clock, budget, _listener(customs))
+    syncing = Syncing(memory, lambda: remote_of(settings.wiki), clock)
     return Remembering(
         store=store,
         indexes=indexes,
@@ -118,12 +126,25 @@ def remembering(home: Home, settings: Settings, people: People, record: Record) 
         undoing=Undoing(memory.writer),
         summaries=Summaries(log, rules, customs),
         learning=Learning(extraction, memory),
-        reviewing=Reviewing(memory, log, people, clock),
+        reviewing=Reviewing(memory, log, people, clock, {PULL: syncing}),
+        syncing=syncing,
         importing=Importing(memory.writer, clock),
         ruling=Ruling(memory.writer, ids),
         recollection=Recollection(log, people, indexes.open("episodes"), clock),
         customs=customs,
     )
+
+
+def remote_of(wanted: Wiki) -> Remote | None:
+    """The copy of the wiki elsewhere that the settings name, if they name one. Raises `SettingsWrong`."""
+    if wanted.remote is None:
+        return None
+    access = Access(
+        ssh_key=Path(wanted.ssh_key) if wanted.ssh_key else None,
+        token=wanted.token.get_secret_value() if wanted.token else None,
+        ca_file=Path(wanted.ca_file) if wanted.ca_file else None,
+    )
+    return Remote(Address.parse(wanted.remote), access, wanted.trusted)
 
 
 def _customs(settings: Settings, people: People) -> Customs:

@@ -9,18 +9,15 @@ from functools import partial
 from typing import Any
 
 from qingtuan.app import App
+from qingtuan.app.behalf import by_owner
 from qingtuan.backups.order import order_from_json, report_of
-from qingtuan.channels.cli.link import Job, Report, Result, Speaker
-from qingtuan.cli import moving
+from qingtuan.channels.cli.link import Job, Report, Result
+from qingtuan.cli import moving, remote
 from qingtuan.errors import UsageWrong
-from qingtuan.events.kinds import Kind
-from qingtuan.events.log import Place
-from qingtuan.identity.accounts import OWNER
 from qingtuan.identity.trust import may_answer
 from qingtuan.indexes.base import Entry, Progress
 from qingtuan.language import Words
-from qingtuan.memory.acts import By
-from qingtuan.messages import Origin, Space
+from qingtuan.messages import Space
 
 _Reports = AsyncGenerator[Report | Result, None]
 _BREATH = 200
@@ -38,6 +35,9 @@ def jobs_of(app: App) -> Mapping[str, Job]:
         "memory.preview": partial(_preview, app),
         "questions": partial(_questions, app),
         "review.items": partial(_review_items, app),
+        "wiki.pull": partial(remote.pull, app),
+        "wiki.push": partial(remote.push, app),
+        "wiki.remote": partial(remote.standing, app),
         "wiki.rollback": partial(_rollback, app),
     }
 
@@ -161,22 +161,12 @@ async def _rollback(app: App, arguments: Mapping[str, Any]) -> _Reports:
     undoing = app.remembering.undoing
     match arguments:
         case {"page": str(page), "to": str(commit)}:
-            pages = await undoing.page_to(page, commit, _owner(app, "wiki rollback"))
+            pages = await undoing.page_to(page, commit, by_owner(app.kit, "wiki rollback"))
         case {"write": str(write)}:
-            pages = await undoing.write(write, _owner(app, "wiki rollback"))
+            pages = await undoing.write(write, by_owner(app.kit, "wiki rollback"))
         case {"day": str(day)}:
             moment = datetime.combine(date.fromisoformat(day), time.max, app.settings.zone)
-            pages = await undoing.all_to(moment, _owner(app, "wiki rollback"))
+            pages = await undoing.all_to(moment, by_owner(app.kit, "wiki rollback"))
         case _:
             raise UsageWrong(Words("看不懂要回退什么。", "It is not clear what is to be rolled back."))
     yield Result(list(pages))
-
-
-def _owner(app: App, command: str) -> By:
-    """The owner at the terminal, who gave a command that is no message."""
-    speaker, record = Speaker(), app.kit.record
-    reader = app.kit.people.reader(speaker.account, speaker.space)
-    place = Place(space=speaker.space, person=OWNER)
-    run = record.log.append(Kind.COMMAND_RUN, place, {"command": command}, origin=Origin.OWNER)
-    said_at = record.clock.now().astimezone(app.kit.zone_of(reader))
-    return By(reader, place, run.id, "", said_at, app.kit.speaks_to(reader), via="cli")

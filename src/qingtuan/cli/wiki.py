@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
+from typing import Any
 
 from qingtuan.channels.cli.link import Result
 from qingtuan.cli.door import entered
 from qingtuan.cli.parser import Parser
+from qingtuan.cli.remote_words import said_of_pull, said_of_push, said_of_standing
 from qingtuan.cli.shell import Shell
 from qingtuan.cli.view import printable
 from qingtuan.errors import NotThere, UsageWrong
-from qingtuan.language import Words
+from qingtuan.language import Language, Words
 from qingtuan.memory.wiki.disk import Disk
 from qingtuan.memory.wiki.history import Entry, History
 from qingtuan.memory.wiki.listing import Listing
@@ -23,6 +26,9 @@ _SHOW = Words("看一页；不写页名就列出全部", "show a page; without o
 _HISTORY = Words("谁在什么时候改了什么", "who changed what, and when")
 _DIFF = Words("一页两个版本的差别", "how two versions of a page differ")
 _ROLLBACK = Words("回退：一页、一次写入，或整体回到某一天", "go back: one page, one write, or everything to a day")
+_REMOTE = Words("另一份在哪里，两边差多少", "where the copy elsewhere is, and how it stands to this one")
+_PULL = Words("从另一份拿下来", "take over what the copy elsewhere has")
+_PUSH = Words("推到另一份去（从不覆盖）", "bring the copy elsewhere up to this (never by force)")
 _PAGE = Words("页，例如 users/owner/profile.md", "a page, such as users/owner/profile.md")
 _AT = Words("当时的样子：版本号，或日期 2026-11-29", "as it was: a commit, or a day such as 2026-11-29")
 _OLD = Words("旧版本（默认上一个）", "the older commit (default: the one before)")
@@ -56,11 +62,15 @@ def arguments(parser: Parser) -> None:
     rollback.add_argument("--to", metavar="COMMIT", help=_TO.say(language))
     rollback.add_argument("--write", metavar="ID", help=_WRITE.say(language))
     rollback.add_argument("--day", metavar="DAY", help=_DAY.say(language))
+    for name, words in (("remote", _REMOTE), ("pull", _PULL), ("push", _PUSH)):
+        add(name, words)
 
 
 async def run(args: argparse.Namespace, shell: Shell) -> int:
     if args.action == "rollback":
         return await _rollback(args, shell)
+    if args.action in _EXCHANGES:
+        return await _exchange(args.action, shell)
     if not (shell.home.wiki / ".git").exists():
         raise NotThere(_NOTHING)
     if args.action == "show" and args.page is None:
@@ -129,6 +139,14 @@ async def _rollback(args: argparse.Namespace, shell: Shell) -> int:
     return 0
 
 
+async def _exchange(action: str, shell: Shell) -> int:
+    async with entered(shell, "qingtuan wiki") as door:
+        async for found in door.link.run(f"wiki.{action}", {}):
+            if isinstance(found, Result):
+                shell.out(printable(_EXCHANGES[action](found.value, shell.language)))
+    return 0
+
+
 def _wanted(args: argparse.Namespace) -> dict[str, str]:
     match (args.page, args.to, args.write, args.day):
         case (str(page), str(commit), None, None):
@@ -145,3 +163,8 @@ def _wanted(args: argparse.Namespace) -> dict[str, str]:
 
 
 _NOTHING = Words("还没有任何页面。", "There are no pages yet.")
+_EXCHANGES: Mapping[str, Callable[[Mapping[str, Any], Language], str]] = {
+    "remote": said_of_standing,
+    "pull": said_of_pull,
+    "push": said_of_push,
+}

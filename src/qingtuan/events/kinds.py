@@ -183,6 +183,10 @@ class Kind(StrEnum):
         "wiki.committed",
         Words("一轮的写入或手改成了一个提交。", "The writes of a turn, or hand edits, became a commit."),
     )
+    WIKI_SYNCED = (
+        "wiki.synced",
+        Words("和远程对齐了：推了上去，或者拿了下来。", "The wiki was pushed to its remote, or pulled from there."),
+    )
 
     SUMMARY_WRITTEN = (
         "summary.written",

@@ -213,7 +213,8 @@ class Memory:
             intended = self._log.get(event)
             if intended is None:
                 continue
-            if intended.place.person is not None:  # else it was housekeeping, and is done again when it is needed
+            # Housekeeping is done again when it is needed; what came from elsewhere comes with the next pull.
+            if intended.place.person is not None and "joins" not in intended.payload:
                 payload = overtaken(intended)
                 self._log.append(EventKind.BELIEF_PROPOSED, intended.place, payload, cause=event)
             self._store.give_up(event, intended.place, reason="put up for review")

@@ -50,6 +50,8 @@ class Arrangement:
     message: str
     undoes: Sequence[str] = ()
     """The writes that it takes back."""
+    joins: str | None = None
+    """A commit from elsewhere that becomes a part of the history with them."""
 
 
 class Writer:
@@ -201,9 +203,7 @@ class Writer:
                 paths = [change.path for change in wanted.changes]
                 before = dict(self.numbered(paths))
                 try:
-                    written = await self.library.store.write(
-                        wanted.changes, by.place, cause=by.cause, message=wanted.message, undoes=wanted.undoes
-                    )
+                    written = await self._arranged(wanted, by)
                 except PageChanged:
                     self.library.follow(paths)
                     continue
@@ -211,6 +211,25 @@ class Writer:
                 self.tell(before, dict(self.numbered(paths)), by)
                 return written
         raise StorageFailed(_KEEPS_CHANGING)
+
+    async def _arranged(self, wanted: Arrangement, by: By) -> Written | None:
+        store, changes, message = self.library.store, wanted.changes, wanted.message
+        if wanted.joins is not None:
+            return await store.join(wanted.joins, changes, by.place, cause=by.cause, message=message)
+        return await store.write(changes, by.place, cause=by.cause, message=message, undoes=wanted.undoes)
+
+    def ever_given(self, scope: Scope) -> dict[int, set[str]]:
+        """The numbers that entries of a scope ever had, as far as events know, and all that these said."""
+        rows = self.log.database.rows(
+            "SELECT json_extract(payload, '$.number') AS number, json_extract(payload, '$.text') AS text FROM events"
+            " WHERE kind IN (?, ?) AND json_extract(payload, '$.scope') = ?",
+            (Kind.BELIEF_WRITTEN, Kind.BELIEF_RETRACTED, str(scope)),
+        )
+        given: dict[int, set[str]] = {}
+        for row in rows:
+            if row["number"] is not None:
+                given.setdefault(row["number"], set()).add(row["text"])
+        return given
 
     def numbered(self, paths: Iterable[str]) -> Iterator[tuple[tuple[Scope, int], Entry]]:
         """The entries with a number on these pages, by scope and number."""

@@ -22,6 +22,7 @@ from qingtuan.settings.llm import LLM, Embedded, Embedding
 from qingtuan.settings.people import Access, Budgets, Confirmations, Limits, Owner
 from qingtuan.settings.servers import Mcp
 from qingtuan.settings.source import Source
+from qingtuan.settings.wiki import Wiki
 from qingtuan.settings.zone import known_zone, system_zone
 
 Policy = Literal["auto", "review", "manual"]
@@ -131,6 +132,7 @@ class Settings(Section):
     persona: Annotated[Persona, Words("口吻。", "How it sounds.")] = Persona()
     tools: Annotated[Tools, Words("工具。", "Tools.")] = Tools()
     backups: Annotated[Backups, Words("自动备份。", "Backups without being asked.")] = Backups()
+    wiki: Annotated[Wiki, Words("页面在别处的一份（git）。", "The copy of the pages elsewhere (git).")] = Wiki()
     mcp: Annotated[Mcp, Words("带来工具的服务器（MCP）。", "Servers that bring tools (MCP).")] = Mcp()
 
     _sources: Mapping[str, Source] = PrivateAttr(default_factory=dict)

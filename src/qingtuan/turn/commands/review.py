@@ -151,7 +151,7 @@ def _where(scope: Scope, language: Language) -> str:
 def _told(settled: Settled, language: Language) -> str:
     known, item = settled.known, settled.item
     name = f"#{known.name} " if known is not None and known.name else ""
-    text = known.belief.statement if known is not None else item.text
+    text = known.belief.statement if known is not None else item.text.partition("\n")[0]
     words = _TOLD[settled.how].say(language).format(number=item.number, name=name, text=text)
     return f"{words}{settled.words.say(language)}" if settled.words else words
 
