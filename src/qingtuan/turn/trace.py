@@ -13,6 +13,7 @@ from qingtuan.errors import NotThere
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
 from qingtuan.language import Language, Words
+from qingtuan.prompt.view import LAYERS
 
 _SHORT = 160
 """Characters of a text within a line."""
@@ -141,7 +142,9 @@ def _started(event: Event, language: Language) -> _Told:
 
 def _requested(event: Event, language: Language) -> _Told:
     payload = event.payload
-    layers = " · ".join(f"{x['number']} {x['name']} {x['chars']}" for x in payload.get("layers", ()))
+    layers = " · ".join(
+        f"{x['number']} {LAYERS[x['number']].say(language)} {x['chars']}" for x in payload.get("layers", ())
+    )
     steps_ = " · ".join(f"{x['adapter']} → {', '.join(x['changed']) or '—'}" for x in payload.get("steps", ()))
     head = f"{_ASKED.say(language)} {payload.get('model', '')} ({payload.get('route', '')})"
     below = [f"{label.say(language)} {text}" for label, text in ((_LAYERS, layers), (_STEPS, steps_)) if text]
