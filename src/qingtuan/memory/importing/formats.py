@@ -47,7 +47,8 @@ def recognised(source: Source) -> tuple[Format, str] | None:
             if (found := _root(part, format_)) is not None:
                 return format_, root + found
     if any(map(is_markdown, source.paths)):
-        return ("hermes", "") if _is_parted(source) else ("markdown", _only_folder(source.paths))
+        root = _only_folder(source.paths)
+        return ("hermes" if _is_parted(source.below(root)) else "markdown"), root
     return None
 
 

@@ -21,7 +21,7 @@ _FILES: dict[str, tuple[Policy, str]] = {
     "memory.md": ("memory", "Hermes MEMORY"),
 }
 _FOLDERS = ("memories/", "", ".hermes/memories/")
-_DELIMITER = re.compile(r"(?:^|\n)[ \t]*§[ \t]*(?:\n|$)")
+_DELIMITER = re.compile(r"^[ \t]*§[ \t]*$\n?", re.MULTILINE)
 
 
 def root_of(paths: tuple[str, ...]) -> str | None:
@@ -52,7 +52,7 @@ def read(reader: Reader) -> Gathered:
         line = 1
         for entry in _DELIMITER.split(text):
             prose += _take(entry, path, line, policy, reader, into)
-            line += entry.count("\n") + 2
+            line += entry.count("\n") + 1
         if prose:
             into.notes.append(NoteText(title, "\n\n".join(prose), reader.when(path), path))
     return into

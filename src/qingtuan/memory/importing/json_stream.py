@@ -14,6 +14,7 @@ from qingtuan.language import Words
 MOST_CHARACTERS = 64 * 1024 * 1024
 """Of one element. What does not end within that is broken."""
 
+_BEHIND = frozenset(",] \t\r\n")
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
@@ -77,7 +78,7 @@ class _Elements:
         while True:
             try:
                 value, end = decoder.raw_decode(self._text, self._at)
-                if end < len(self._text) or self._ended:  # a number at the very end might go on
+                if self._text[end : end + 1] in _BEHIND or self._ended:  # a number might go on in the next piece
                     self._at = end
                     return value
             except RecursionError as error:

@@ -94,7 +94,9 @@ def split_label(raw: str) -> tuple[str, str]:
     if found is None or found[2].startswith("//"):
         return "", ""
     label = found[1].strip().strip("*_` ")
-    return (label, found[2].strip()) if label and not label.isdigit() else ("", "")
+    if not label or label.isdigit() or dates.named(label):
+        return "", ""
+    return label, found[2].strip()
 
 
 def labelled(label: str, value: str) -> str:
