@@ -7,18 +7,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
-from zoneinfo import ZoneInfo
 
 from qingtuan.channels.cli.link import Result
 from qingtuan.cli.asking import answered
 from qingtuan.cli.door import entered
 from qingtuan.cli.parser import Parser
-from qingtuan.cli.persons import person_of
+from qingtuan.cli.persons import reader_of, zone_of
 from qingtuan.cli.proposal import Shown, numbers_in, shown
 from qingtuan.cli.reading import dumped
 from qingtuan.cli.shell import Shell
 from qingtuan.clock import day_of
-from qingtuan.errors import NotAllowed
 from qingtuan.identity.accounts import OWNER
 from qingtuan.language import Words
 from qingtuan.memory.importing import formats
@@ -43,7 +41,6 @@ _NOT_WRITTEN = Words("没有写。", "Nothing was written.")
 _NOTHING_NEW = Words("没有新的，什么都不用写。", "There is nothing new; nothing is to be written.")
 _CHANGED = Words("记忆刚刚变过，重新看一遍：", "The memory has just changed; look again:")
 _WRITTEN = Words("写好了。qingtuan undo 可以整个撤销。", "Written. `qingtuan undo` takes all of it back.")
-_WHO = Words("{0} 没有账号，不知道在哪里给他看。", "{0} has no account to show it to.")
 _MOST_QUESTIONS = 50
 
 
@@ -57,10 +54,8 @@ def arguments(parser: Parser) -> None:
 
 
 async def run(args: argparse.Namespace, shell: Shell) -> int:
-    person = person_of(args.person, shell)
-    if not person.accounts:
-        raise NotAllowed(Words(_WHO.zh.format(person.id), _WHO.en.format(person.id)))
-    zone = ZoneInfo(person.timezone) if person.timezone else shell.settings.zone
+    person, _ = reader_of(args.person, shell)
+    zone = zone_of(person, shell)
     found = _read(Path(args.source), args.format, Reading(day_of(shell.clock.now(), zone), zone))
     return await _Import(shell, person.accounts[0], args).run(found)
 

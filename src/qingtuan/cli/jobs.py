@@ -30,6 +30,7 @@ def jobs_of(app: App) -> Mapping[str, Job]:
         "backup": partial(_backup, app),
         "index.rebuild": partial(_rebuild, app),
         "index.verify": partial(_verify, app),
+        "export.settle": partial(moving.settle, app),
         "import.propose": partial(moving.propose, app),
         "import.write": partial(moving.write, app),
         "memory.preview": partial(_preview, app),

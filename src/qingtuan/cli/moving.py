@@ -1,4 +1,4 @@
-"""Bringing memory in and taking it along, as work of a running instance."""
+"""Bringing memory in and taking it along, as far as that is work of a running instance."""
 
 from __future__ import annotations
 
@@ -30,6 +30,13 @@ async def write(app: App, arguments: Mapping[str, Any]) -> _Reports:
     by = await _by(app, arguments)
     done = await app.remembering.importing.write(from_json(arguments["found"]), str(arguments["approved"]), by)
     yield Result({**_told(done.proposal), "written": done.written})
+
+
+async def settle(app: App, _: Mapping[str, Any]) -> _Reports:
+    """Commit whatever is open and what was edited by hand; the newest commit, None before the first."""
+    store = app.remembering.store
+    await store.settle()
+    yield Result(await store.repository.head())
 
 
 def _told(proposal: Proposal) -> dict[str, Any]:

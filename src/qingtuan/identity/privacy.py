@@ -342,6 +342,19 @@ def may_review(reader: Reader, scope: Scope, *, speaker: str | None, writes_grou
     return False
 
 
+def taken_along(reader: Reader, scope: Scope) -> bool:
+    """Whether `reader` may take the pages of `scope` along, whole, as files (`qingtuan export`).
+
+    Everybody may take their own, where nobody reads along. The owner, whose files they are, also what is for all and
+    what groups remember; other people's pages stay theirs.
+    """
+    if reader.space.is_group:
+        return False
+    if scope.kind == "user":
+        return bool(scope.id) and scope.id == reader.person
+    return reader.role is Role.OWNER
+
+
 How = Literal["extracted", "tool", "explicit", "manual", "preference"]
 """How an entry came about: found by the extractor; written by a tool on the model's account; said in explicit
 words ("记住…"); by `/memory add`; by `/添加偏好记忆`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from qingtuan.events.log import Event, event_from_row
@@ -21,6 +21,10 @@ from qingtuan.storage.sqlite import Database
 
 _NOWHERE = Stretch("", 0, 0)
 """Seen by whoever sees the whole of a space, and by nobody else."""
+
+
+_PORTION = 500
+"""Messages that are read at once where all are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,22 @@ class Talk:
             for row in self._rows("e.*", walk, f"ORDER BY e.seq DESC LIMIT {limit:d}"):
                 found[row["seq"]] = event_from_row(row)
         return self._seen(found[seq] for seq in sorted(found, reverse=True)[:limit])
+
+    def all(self) -> Iterator[Event]:
+        """Every message and reply, in the order of the log, read in portions."""
+        after = 0
+        while True:
+            found: dict[int, Event] = {}
+            for walk in self._walks(None):
+                further = f"{walk.condition} AND e.seq > :after"
+                onward = replace(walk, condition=further, values={**walk.values, "after": after})
+                for row in self._rows("e.*", onward, f"ORDER BY e.seq LIMIT {_PORTION}"):
+                    found[row["seq"]] = event_from_row(row)
+            portion = sorted(found)[:_PORTION]
+            if not portion:
+                return
+            yield from self._seen(found[seq] for seq in portion)
+            after = portion[-1]
 
     def around(self, event: Event, lines: int) -> list[Event]:
         """Up to `lines` messages and replies on either side of one, in the order of its session."""

@@ -64,7 +64,7 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     root = folder(tmp_path / "x", {"a.md": "- 我喜欢喝茶", "b.png": b"\x89PNG\0"})
     for wanted in ("openclaw", "hermes", "nanobot", "chatgpt", "qingtuan"):
         with pytest.raises(NotThere):
-            found(root, wanted)  # type: ignore[arg-type]
+            found(root, wanted)
     with pytest.raises(NotThere):
         found(folder(tmp_path / "y", {"b.png": b"\x89PNG\0"}))
 

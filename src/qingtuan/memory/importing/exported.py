@@ -85,11 +85,14 @@ def read(reader: Reader) -> Found:
     for path in reader.source.paths:
         if path.startswith(PAGES):
             reading.page(path)
-    asides = [
-        path for path in reader.source.paths if not path.startswith(PAGES) and path not in (MANIFEST, "README.md")
-    ]
-    if asides:
-        reading.skipped.append(Skipped(Reason.OTHER, asides[0], count=len(asides)))
+    known = (MANIFEST, "README.md")
+    asides = [path for path in reader.source.paths if not path.startswith(PAGES) and path not in known]
+    for reason, paths in (
+        (Reason.TALK, [path for path in asides if path.startswith("talk/")]),
+        (Reason.OTHER, [path for path in asides if not path.startswith("talk/")]),
+    ):
+        if paths:
+            reading.skipped.append(Skipped(reason, paths[0], count=len(paths)))
     missing = [path for path in manifest.files if path.startswith(PAGES) and path not in reader.source.paths]
     whole = not reading.changed and not missing and reading.size <= MOST_PAGE_BYTES
     reading.skipped += [Skipped(Reason.FORGED, path) for path in (*reading.changed, *missing)]

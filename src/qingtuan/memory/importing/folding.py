@@ -7,7 +7,7 @@ day nobody knows displaces nothing that stands: that is for its person to decide
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from typing import Literal
@@ -45,7 +45,7 @@ class Folded:
     against: tuple[str, ...] = ()
     """What stands there and gives way to it, is ended by it, or stands in its way: `#3 优先三楼靠窗`."""
     number: int | None = None
-    """Of the entry that is written."""
+    """Of the entry that says it, or that is over by it."""
 
 
 @dataclass
@@ -59,6 +59,8 @@ class Fold:
     """The id of the event that stands for each statement, by its place."""
     times: dict[str, datetime] = field(default_factory=dict)
     """When each of these was said."""
+    seen: Collection[str] = ()
+    """Digests of statements that were brought in before: whatever became of them since, they are no news."""
 
     def __post_init__(self) -> None:
         self._before = Holdings(self.standing.holdings.pages)
@@ -69,6 +71,13 @@ class Fold:
         self._predicates = {
             fold(entry.data.predicate) for entry in self._before.entries if entry.data.predicate is not None
         }
+        self._texts: set[str] = set()
+        """What was decided on in this fold."""
+        self._over: dict[str, list[Entry]] = {}
+        """The entries of history that were there before, by what they say."""
+        for entry in self._before.entries:
+            if not entry.belief.current:
+                self._over.setdefault(normalise_text(entry.belief.statement), []).append(entry)
         self.touched: set[str] = set()
 
     def run(self, statements: Sequence[Statement]) -> tuple[list[Folded], dict[str, Page]]:
@@ -87,7 +96,9 @@ class Fold:
         """First what is older than what stands, from the newest to the oldest: so each ends when the next began. Then
         the rest from the oldest to the newest: so each displaces the one before."""
         old = {at for at, candidate in enumerate(candidates) if candidate.predicate and self._is_overtaken(candidate)}
-        every = sorted(range(len(statements)), key=lambda at: (candidates[at].said_at, at))
+        every = sorted(
+            range(len(statements)), key=lambda at: (candidates[at].said_at, candidates[at].until is None, at)
+        )
         return [*(at for at in reversed(every) if at in old), *(at for at in every if at not in old)]
 
     def _is_overtaken(self, candidate: Candidate) -> bool:
@@ -97,7 +108,7 @@ class Fold:
     def _in_the_end(self, folded: Folded) -> Folded:
         """What became of it when all was done: a later statement of the same source may have displaced it."""
         entry = self._holdings.find(folded.number) if folded.number is not None else None
-        if entry is None:
+        if entry is None or folded.outcome not in ("new", "replaces"):
             return folded
         outcome: Outcome = folded.outcome if entry.belief.current else "past"
         return replace(folded, outcome=outcome, line=entry.belief.text)
@@ -108,7 +119,7 @@ class Fold:
         label = statement.label if statement.single or self._is_known(statement.label) else ""
         return Candidate(
             text=one_line(statement.text),
-            said_at=statement.moment or self._morning(statement.when.first or statement.when.last),
+            said_at=self._said_on(statement),
             kind=statement.kind,
             topic=statement.topic or None,
             subject=statement.subject,
@@ -132,11 +143,20 @@ class Fold:
         until, eve = statement.until, self.standing.today - timedelta(days=1)
         return min(until or eve, eve) if statement.past else until
 
+    def _said_on(self, statement: Statement) -> datetime:
+        """When it counts as said: as early as it may have been. What is over was said before it ended, or it would end
+        what was said after that."""
+        said_at = statement.moment or self._morning(statement.when.first or statement.when.last)
+        end = self._end(statement)
+        return min(said_at, self._morning(end)) if end and end < self.standing.today else said_at
+
     def _morning(self, day: date) -> datetime:
         """The beginning of a day: it never comes after what somebody said on it."""
         return datetime.combine(day, time(), self.standing.zone)
 
     def _take(self, statement: Statement, candidate: Candidate) -> Folded:
+        if statement.digest in self.seen:
+            return Folded(statement, "same")
         key = f"{fold(statement.subject)}\0{normalise_text(statement.text)}\0{candidate.until}"
         if (told := self._told.get(key)) is not None and told.outcome != "undecided":
             return replace(told, statement=statement, outcome="same", against=())
@@ -149,29 +169,53 @@ class Fold:
             stands = self._in_the_way(candidate)
             if stands is not None:
                 return Folded(statement, "undecided", against=stands)
-        if candidate.predicate:
-            self._flush()
+        if (over := self._known_as_over(statement, candidate)) is not None:
+            return replace(self._folded(statement, "same", over.path, over.belief.text), number=over.number)
+        key = normalise_text(candidate.text)
+        if candidate.predicate or key in self._texts:
+            self._flush()  # what waits may be about the same
+        self._texts.add(key)
         decision = decide(candidate, self._standing(self._holdings, statement.text))
         match decision:
             case Same():
                 entry = self._entry(decision)
-                return self._folded(statement, "same", decision.path, entry.belief.text if entry else "")
+                same = self._folded(statement, "same", decision.path, entry.belief.text if entry else "")
+                return replace(same, number=decision.number)
             case Review():
                 against = tuple(self._named(number) for number in decision.against)
                 return Folded(statement, "undecided" if against else "unwritable", against=against)
             case Write():
                 return self._written(statement, candidate, decision)
 
+    def _known_as_over(self, statement: Statement, candidate: Candidate) -> Entry | None:
+        """The entry of history that says just this: what is over twice is over once, and what was said somewhere
+        within a stretch of days may be what was believed then."""
+        over = candidate.until is not None and candidate.until < self.standing.today
+        first, last = statement.when.first, statement.when.last
+        for entry in self._over.get(normalise_text(candidate.text), ()):
+            until = entry.data.until
+            # What ended today in the source counts as ended yesterday, until it is tomorrow.
+            if over and until and candidate.until and abs((until - candidate.until).days) <= 1:
+                return entry
+            begun = entry.data.since or date.min
+            if not over and first and not statement.when.exact and begun <= last and (until or date.max) >= first:
+                return entry
+        return None
+
     def _in_the_way(self, candidate: Candidate) -> tuple[str, ...] | None:
-        """What stands that a statement of unknown age would contradict, or that somebody took back; None if nothing
-        does."""
-        long_ago = _LONG_AGO.replace(tzinfo=self.standing.zone)
-        decision = decide(replace(candidate, said_at=long_ago), self._standing(self._before))
-        if not isinstance(decision, Write) or not isinstance(decision.changes[-1], Recorded):
-            return None
-        newer = decide(candidate, self._standing(self._before))
-        ended = newer.ended if isinstance(newer, Write) else ()
-        return tuple(self._named(number) for number in ended)
+        """What stands that a statement of unknown age would contradict, or nothing of that if somebody took it back;
+        None if nothing is in its way."""
+        zone, today = self.standing.zone, self.standing.today
+        newest = replace(candidate, said_at=datetime.combine(today, time.max, zone), since=today)
+        decision = decide(newest, self._standing(self._before))
+        if isinstance(decision, Write) and decision.ended:
+            return tuple(self._named(number) for number in decision.ended)
+        oldest = replace(candidate, said_at=_LONG_AGO.replace(tzinfo=zone))
+        decision = decide(oldest, self._standing(self._before))
+        if isinstance(decision, Write):
+            return () if isinstance(decision.changes[-1], Recorded) else None
+        entry = self._before.find(decision.number) if isinstance(decision, Same) and decision.number else None
+        return () if entry is not None and not entry.belief.current else None
 
     def _written(self, statement: Statement, candidate: Candidate, decision: Write) -> Folded:
         made = (change for change in decision.changes if isinstance(change, (Added, Recorded, Superseded)))
@@ -179,10 +223,12 @@ class Fold:
             entry = self._holdings.find(decision.number)
             if decision.number not in decision.ended:
                 # It stands there. What another program knew besides changes nothing about it.
-                return self._folded(statement, "same", decision.path, entry.belief.text if entry else "")
+                folded = self._folded(statement, "same", decision.path, entry.belief.text if entry else "")
+                return replace(folded, number=decision.number)
             named = self._named(decision.number)
             self._apply(decision.changes)
-            return self._folded(statement, "ends", decision.path, candidate.text, (named,))
+            folded = self._folded(statement, "ends", decision.path, candidate.text, (named,))
+            return replace(folded, number=decision.number)
         against = tuple(self._named(number) for number in decision.ended if self._before.find(number))
         changes = [self._honest(change, statement) for change in decision.changes]
         if all(isinstance(change, (Created, Added, Recorded)) for change in changes):

@@ -5,6 +5,7 @@ Values only, and the same as JSON: a source is read by the process that was aske
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import date, datetime
@@ -115,6 +116,13 @@ class Statement:
     file: str = ""
     line: int = 0
     """From 1; 0 where there are no lines."""
+
+    @property
+    def digest(self) -> str:
+        """A name for what it says and when that was, wherever it stands: what was brought in once is known by it."""
+        when = self.when.first and self.when.first.isoformat()
+        parts = (self.text, self.subject, self.label, self.value, when, self.moment, self.until, self.past)
+        return hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,6 @@ from qingtuan.identity.scopes import Role, Scope, Visibility
 from qingtuan.ids import Ids
 from qingtuan.language import Words
 from qingtuan.memory.acts import MAY_NOT_WRITE, By
-from qingtuan.memory.beliefs import Standing
 from qingtuan.memory.importing import found as limits
 from qingtuan.memory.importing.exported import OWN
 from qingtuan.memory.importing.folding import Fold, Folded
@@ -129,7 +128,9 @@ class Importing:
             return Imported(prepared.proposal, written=False)
         if not prepared.proposal.changes:
             return Imported(prepared.proposal, written=True)
-        act = self._log.append(Kind.MEMORY_IMPORTED, by.place, _summary(found, prepared.proposal), origin=by.origin)
+        taken = [(one.statement.digest, one.number) for one in prepared.proposal.entries if one.number is not None]
+        payload = {**_summary(found, prepared.proposal), "statements": taken}
+        act = self._log.append(Kind.MEMORY_IMPORTED, by.place, payload, origin=by.origin)
         by = replace(by, cause=act.id)
         prepared = await self._prepared(found, by, self._told(found, prepared.proposal, by))
         written: list[bool] = []
@@ -174,8 +175,21 @@ class Importing:
             self._ids.page,
         )
         based_on = self._hashes({scope})
-        folded, placed, pages = await asyncio.to_thread(_worked_out, found, standing, shelf, sources)
+        fold = Fold(standing, self._ids.page, sources, seen=self._seen(by))
+        folded, placed, pages = await asyncio.to_thread(_worked_out, found, fold, shelf)
         return _Prepared(Proposal(tuple(folded), tuple(placed), (), found.skipped), pages, based_on)
+
+    def _seen(self, by: By) -> frozenset[str]:
+        """Digests of the statements that this person brought in before, as long as the entry that says them is there,
+        be it as history."""
+        rows = self._log.database.rows(
+            "SELECT e.payload FROM events AS e WHERE e.kind = ? AND e.person IN (SELECT value FROM json_each(?))"
+            " AND EXISTS (SELECT 1 FROM wiki_writes AS w WHERE w.cause = e.id)",
+            (Kind.MEMORY_IMPORTED, json.dumps(sorted(by.reader.ids))),
+        )
+        told = (pair for row in rows for pair in json.loads(row["payload"]).get("statements", ()))
+        holdings = self._library.holdings(_own(by))
+        return frozenset(digest for digest, number in told if holdings.find(number) is not None)
 
     def _restored(self, found: Found, by: By) -> tuple[dict[str, Page], tuple[RestoredPage, ...]] | None:
         """The pages of our own export, if nothing stands yet where they belong; None otherwise."""
@@ -220,13 +234,11 @@ class Importing:
         return sources
 
 
-def _worked_out(
-    found: Found, standing: Standing, shelf: Shelf, sources: Sequence[str]
-) -> tuple[list[Folded], list[PlacedNote], dict[str, Page]]:
-    fold = Fold(standing, shelf.page_ids, sources)
+def _worked_out(found: Found, fold: Fold, shelf: Shelf) -> tuple[list[Folded], list[PlacedNote], dict[str, Page]]:
+    before = fold.standing.holdings.pages
     folded, pages = fold.run(found.statements)
     placed, notes = place(found.notes, replace(shelf, taken={*shelf.taken, *pages}))
-    changed = {path: page for path, page in pages.items() if standing.holdings.pages.get(path) != page}
+    changed = {path: page for path, page in pages.items() if before.get(path) != page}
     return folded, placed, {**changed, **notes}
 
 
