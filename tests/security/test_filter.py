@@ -59,6 +59,7 @@ BENEATH: dict[str, str] = {
     "episodes.Episodes.stamps": "positions in the log, for verifying the index",
     "episodes.spaces_of": "names of spaces, for rebuilding the index",
     "recollection.Recollection.told": "words for what was found for a reader before",
+    "exporting.talk.days": "of a `Talk`, which was made for a reader",
     # Summaries and what is learnt: of one session, for that session's own space
     "summaries.Summaries.in_context": "of one session, for a turn in it; made of what all there have read",
     "summaries.Summaries.window": "events of one session, for a turn in it; the history shows a reader only theirs",

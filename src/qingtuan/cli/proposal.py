@@ -184,7 +184,12 @@ _RESTORED = Words(
     "{count} pages stand again as they were (there is no such memory here yet; pins and who may see them included):",
 )
 _PAGE = Words("  {path}  {title}  {count} 条", "  {path}  {title}  {count} entries")
-_WIDER = {"own": Words("我在哪都能用", "wherever I am"), "public": Words("公开", "public")}
+_WIDER = {
+    "own": Words("我在哪都能用", "wherever I am"),
+    "public": Words("公开", "public"),
+    "all": Words("全局", "for all"),
+    "group": Words("群里的", "of the group"),
+}
 _ENTRIES = Words("记成 {count} 条，只有你自己看得到：", "{count} entries, seen by you alone:")
 _ON_PAGE = Words("  {title}（{path}）", "  {title} ({path})")
 _HISTORY = Words("[历史] {text}", "[history] {text}")

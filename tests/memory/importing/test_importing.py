@@ -143,6 +143,18 @@ async def test_the_same_line_twice_is_one_entry(world: World) -> None:
     assert known.belief.data.since == date(2026, 6, 20)
 
 
+async def test_what_somebody_took_back_stays_taken_back(world: World) -> None:
+    found = these(said("不吃香菜", on("2026-06-20")), said("先问再约", kind="rule"))
+    await bring(world, found)
+    await world.editing.retire("1", world.by("/memory del 1"))
+    again = await look(world, found)
+    assert ([one.outcome for one in again.entries], again.changes) == (["same", "same"], False)
+    await world.undoing.last(world.by("/undo"))
+    await world.undoing.last(world.by("/undo"))
+    again = await look(world, found)
+    assert [one.outcome for one in again.entries] == ["new", "new"], "taken back as a whole, it is news again"
+
+
 # Time
 
 

@@ -106,6 +106,18 @@ def test_adding_adds_one_belief_and_touches_nothing(data: bytes, text: str) -> N
 
 
 @quick
+@given(any_page, st.lists(texts, min_size=1, max_size=4))
+def test_adding_several_is_adding_one_after_the_other(data: bytes, several: list[str]) -> None:
+    page = readable(data)
+    first = fresh(page, "").number
+    new = [replace(fresh(page, text), number=first + index) for index, text in enumerate(several)]
+    one_by_one = page
+    for one in new:
+        one_by_one = edits.with_current(one_by_one, one, DAY)
+    assert edits.with_all_current(page, new, DAY).data == one_by_one.data
+
+
+@quick
 @given(any_page, texts)
 def test_an_old_import_goes_to_history_and_leaves_the_rest(data: bytes, text: str) -> None:
     page = readable(data)

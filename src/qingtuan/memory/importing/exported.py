@@ -140,7 +140,7 @@ class _Reading:
         self.size += len(data)
         # Whoever takes it in stands in for the one whose it was.
         kept = place.replace(f"{self._own.folder}/", f"{OWN}/", 1) if scope == self._own else place
-        self.pages.append(PageFile(kept, data.decode()))
+        self.pages.append(PageFile(kept, data.decode(), path))
         if scope == self._own:
             self._take(path, place, page)
         else:

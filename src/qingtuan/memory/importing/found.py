@@ -143,6 +143,8 @@ class PageFile:
     path: str
     """Below the wiki."""
     text: str
+    file: str
+    """In the export."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +195,7 @@ def from_json(value: Mapping[str, Any]) -> Found:
             str(value["name"]),
             tuple(_statement(one) for one in value["statements"]),
             tuple(_note(one) for one in value["notes"]),
-            tuple(PageFile(str(one["path"]), str(one["text"])) for one in value["pages"]),
+            tuple(PageFile(str(one["path"]), str(one["text"]), str(one["file"])) for one in value["pages"]),
             tuple(
                 Skipped(Reason(one["reason"]), str(one["file"]), int(one["line"]), int(one["count"]))
                 for one in value["skipped"]

@@ -28,7 +28,7 @@ from qingtuan.memory.acts import MAY_NOT_WRITE, By
 from qingtuan.memory.importing import found as limits
 from qingtuan.memory.importing.exported import OWN
 from qingtuan.memory.importing.folding import Fold, Folded
-from qingtuan.memory.importing.found import NAMES, Found, Skipped
+from qingtuan.memory.importing.found import NAMES, Found, PageFile, Skipped
 from qingtuan.memory.importing.placing import PlacedNote, Shelf, place
 from qingtuan.memory.known import is_note
 from qingtuan.memory.wiki.one_line import flat
@@ -36,6 +36,7 @@ from qingtuan.memory.wiki.page import Page, parse
 from qingtuan.memory.wiki.walls import scope_of
 from qingtuan.memory.writing import Plan, Writer
 from qingtuan.messages import Origin
+from qingtuan.storage.files import content_hash
 
 _WRITES = ("new", "replaces", "past", "ends")
 """Outcomes that change a page."""
@@ -50,7 +51,7 @@ class RestoredPage:
     entries: int
     pinned: tuple[str, ...]
     wider: tuple[str, ...]
-    """Entries that others may see, each with how far: `public 用中文回答`."""
+    """Entries that others may see, each with how far: `public 用中文回答`; `all`, `group`: nobody's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +176,10 @@ class Importing:
             self._ids.page,
         )
         based_on = self._hashes({scope})
-        fold = Fold(standing, self._ids.page, sources, seen=self._seen(by))
-        folded, placed, pages = await asyncio.to_thread(_worked_out, found, fold, shelf)
+        known = self._known(found, by)
+        told = {one.digest for one in found.statements if one.file in known}
+        fold = Fold(standing, self._ids.page, sources, seen=self._seen(by) | told)
+        folded, placed, pages = await asyncio.to_thread(_worked_out, found, fold, replace(shelf, known=known))
         return _Prepared(Proposal(tuple(folded), tuple(placed), (), found.skipped), pages, based_on)
 
     def _seen(self, by: By) -> frozenset[str]:
@@ -191,13 +194,19 @@ class Importing:
         holdings = self._library.holdings(_own(by))
         return frozenset(digest for digest, number in told if holdings.find(number) is not None)
 
+    def _known(self, found: Found, by: By) -> frozenset[str]:
+        """Files of an export of ours whose pages stand here as they are."""
+        return frozenset(
+            file.file
+            for file in found.pages
+            if self._library.content(_place(file, by)) == content_hash(file.text.encode())
+        )
+
     def _restored(self, found: Found, by: By) -> tuple[dict[str, Page], tuple[RestoredPage, ...]] | None:
         """The pages of our own export, if nothing stands yet where they belong; None otherwise."""
         pages: dict[str, Page] = {}
         for file in found.pages:
-            path = (
-                file.path.replace(f"{OWN}/", f"{_own(by).folder}/", 1) if file.path.startswith(f"{OWN}/") else file.path
-            )
+            path = _place(file, by)
             scope = scope_of(path)
             if scope is None or (scope != _own(by) and (scope.kind == "user" or by.reader.role is not Role.OWNER)):
                 continue
@@ -242,6 +251,12 @@ def _worked_out(found: Found, fold: Fold, shelf: Shelf) -> tuple[list[Folded], l
     return folded, placed, {**changed, **notes}
 
 
+def _place(file: PageFile, by: By) -> str:
+    """Where a page of an export belongs here."""
+    own = file.path.startswith(f"{OWN}/")
+    return file.path.replace(f"{OWN}/", f"{_own(by).folder}/", 1) if own else file.path
+
+
 def _own(by: By) -> Scope:
     return Scope.of_person(by.reader.person)
 
@@ -276,10 +291,11 @@ def _check(found: Found) -> None:
 def _shown(path: str, page: Page) -> RestoredPage:
     beliefs = () if is_note(path, page) else page.beliefs
     pinned = tuple(belief.statement for belief in beliefs if belief.data.pinned)
+    all_of_it = {"shared": "all", "groups": "group"}.get(path.split("/")[0])
     wider = tuple(
-        f"{belief.visibility} {belief.statement}"
+        f"{all_of_it or belief.visibility} {belief.statement}"
         for belief in beliefs
-        if belief.visibility is not Visibility.PRIVATE and path.startswith("users/")
+        if all_of_it or belief.visibility is not Visibility.PRIVATE
     )
     return RestoredPage(path, page.title, len(beliefs), pinned, wider)
 

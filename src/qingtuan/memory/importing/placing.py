@@ -54,6 +54,8 @@ class Shelf:
     today: date
     language: Language
     page_ids: Callable[[], str]
+    known: Collection[str] = ()
+    """Files whose text stands here already."""
 
 
 def place(texts: Sequence[NoteText], shelf: Shelf) -> tuple[list[PlacedNote], dict[str, Page]]:
@@ -77,11 +79,12 @@ class _Placing:
         content = safe_text(text.text, self._shelf.language)
         if not content:
             return PlacedNote(text, "empty", title)
+        if text.file in self._shelf.known:
+            return PlacedNote(text, "same", title)
         if len(content) > LONGEST:
             return PlacedNote(text, "long", title, characters=len(content))
-        title, path, page = self._home(title)
-        known = {paragraph.strip() for paragraph in page.body.split("\n\n")} if page else set()
-        fresh = "\n\n".join(p for p in content.split("\n\n") if p.strip() and p.strip() not in known)
+        title, path, page = self._home(title, content)
+        fresh = _fresh(content, page)
         if not fresh:
             return PlacedNote(text, "same", title, path)
         try:
@@ -93,13 +96,13 @@ class _Placing:
         self._taken.add(path)
         return PlacedNote(text, "grows" if page else "new", title, path, len(fresh))
 
-    def _home(self, title: str) -> tuple[str, str, Page | None]:
-        """The note of this title that holds what is foreign anyway, or a free place."""
+    def _home(self, title: str, content: str) -> tuple[str, str, Page | None]:
+        """The note of this title that holds what is foreign anyway, or all of the content; else a free place."""
         for name in (title, f"{title[: LONGEST_TITLE - 20]}（{self._shelf.program}）"):
             path = self._paths.get(title_key(name))
             if path is None:
                 return name, free_path(f"{self._shelf.folder}/notes/{slug_of(name)}", self._taken), None
-            if origin_of(self._notes[path]) is not None:
+            if origin_of(self._notes[path]) is not None or not _fresh(content, self._notes[path]):
                 return name, path, self._notes[path]
         # Both are somebody's own.
         path = free_path(f"{self._shelf.folder}/notes/{slug_of(name)}", self._taken)
@@ -123,3 +126,9 @@ class _Placing:
         if len(page.to_bytes()) > MAX_BYTES:
             raise PageUnreadable(Words("这篇笔记写满了。", "The note is full."))
         return page
+
+
+def _fresh(content: str, page: Page | None) -> str:
+    """What of a text a note does not hold yet, paragraph by paragraph."""
+    known = {paragraph.strip() for paragraph in page.body.split("\n\n")} if page else set()
+    return "\n\n".join(p for p in content.split("\n\n") if p.strip() and p.strip() not in known)
