@@ -347,7 +347,7 @@ async def test_a_bullet_written_by_hand_gets_its_number(chat: Conversation) -> N
     await chat.say("/memory add 不吃香菜")
     page = chat.home.wiki / "users/owner/profile.md"
     page.write_text(page.read_text("utf-8").replace("## 当前\n", "## 当前\n- 手写的一条\n"), "utf-8")
-    assert await listed(chat) == ["#2 手写的一条", "#1 不吃香菜"]
+    assert await listed(chat) == ["#1 不吃香菜", "#2 手写的一条"]
     (why,) = await chat.say("/memory why 2")
     assert "手写" in why
     # That it got a number is nobody's write.

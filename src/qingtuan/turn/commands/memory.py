@@ -125,7 +125,7 @@ class _Subcommands:
             await self._memory.editing.number(scope, by)
         seen = self._memory.library.beliefs(sight(invocation.reader), (SHARED, scope))
         entries = [known for known in seen if known.belief.current and not is_over(known.belief, by.said_at.date())]
-        entries.sort(key=lambda known: not known.belief.data.pinned)
+        entries.sort(key=_place_in_list)
         return _listing(entries, scope, by.said_at.date(), invocation.language)
 
     async def add(self, invocation: Invocation, text: str) -> str:
@@ -197,6 +197,11 @@ class _Subcommands:
 def _listed_scope(reader: Reader) -> Scope:
     """Whose entries a list holds beside those for all: the group's where it is asked for there, else one's own."""
     return Scope.of_group(reader.space.id) if reader.space.is_group else Scope.of_person(reader.person)
+
+
+def _place_in_list(known: Known) -> tuple[bool, bool, int]:
+    """Pinned ones first, then what is for all, then in the order in which they came to be known."""
+    return not known.belief.data.pinned, known.scope != SHARED, known.belief.number or 0
 
 
 def _name(argument: str) -> str:

@@ -139,7 +139,7 @@ _FOR_ALL = Words("全局", "for all")
 _GROUP = Words("群聊 {id}", "group {id}")
 _COLON = Words("：", ": ")
 _KINDS: Mapping[str, Words] = {
-    "profile": Words("情况", "profile"),
+    "profile": Words("基本情况", "profile"),
     "preference": Words("偏好", "preferences"),
     "rule": Words("规矩", "rules"),
     "fact": Words("事实", "facts"),
