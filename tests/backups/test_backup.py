@@ -25,10 +25,9 @@ from qingtuan import __version__
 from qingtuan.backups.archive import Unpacking, read
 from qingtuan.backups.backup import Plan, Taken, take
 from qingtuan.backups.checking import check
-from qingtuan.backups.manifest import LEFT_OUT, Manifest
+from qingtuan.backups.manifest import LEFT_OUT, Manifest, Wish
 from qingtuan.backups.order import Keeper, Order, order_from_json
 from qingtuan.backups.shelf import kept, last_of
-from qingtuan.backups.snapshot import Wish
 from qingtuan.backups.working import is_working, working
 from qingtuan.clock import ManualClock
 from qingtuan.errors import BackupUnusable, StorageFailed

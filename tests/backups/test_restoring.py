@@ -15,9 +15,9 @@ import pytest
 
 from qingtuan.backups.archive import write
 from qingtuan.backups.backup import Plan, take
-from qingtuan.backups.manifest import Manifest
+from qingtuan.backups.manifest import Manifest, Wish
 from qingtuan.backups.restoring import staged
-from qingtuan.backups.snapshot import Wish, add_database, add_media, put_aside
+from qingtuan.backups.snapshot import add_database, add_media, put_aside
 from qingtuan.clock import ManualClock
 from qingtuan.errors import BackupUnusable, StorageFailed
 from qingtuan.home import Home

@@ -215,6 +215,39 @@ class TestBesideServe:
         assert "葱" in qingtuan("memory", "list").out
 
 
+@pytest.mark.parametrize("instant", ["Swap.place", "Swap.finish"])
+def test_serve_is_killed_in_the_middle(qingtuan: CommandLine, archive: Path, instant: str) -> None:
+    code = (
+        "import os, signal, sys; from qingtuan.backups.swap import Swap; from qingtuan.cli import main\n"
+        f"{instant} = lambda _: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "sys.exit(main())"
+    )
+    command = [sys.executable, "-c", code, "serve"]
+    with subprocess.Popen(command, env=qingtuan.environ, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert "在运行" in process.stderr.readline()
+        ran = qingtuan("restore", str(archive), "--yes")
+        assert process.wait(30) == -signal.SIGKILL
+    assert (ran.code, "下一个 qingtuan 命令会把它做完" in ran.err) == (1, True), ran.err
+    listed = qingtuan("memory", "list")
+    assert "上次恢复做到一半断了" in listed.err
+    assert ("香菜" in listed.out, "葱" in listed.out) == (True, False)
+    assert (is_pending(qingtuan.home_of()), leftovers(qingtuan.home)) == (False, [])
+
+
+@pytest.mark.parametrize("room", [20_000, 200_000])
+def test_a_disk_that_takes_no_more(qingtuan: CommandLine, archive: Path, room: int) -> None:
+    code = (
+        f"import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))\n"
+        "from qingtuan.cli import main; sys.exit(main())"
+    )
+    command = [sys.executable, "-c", code, "restore", str(archive), "--yes"]
+    done = subprocess.run(command, env=qingtuan.environ, capture_output=True, text=True, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False), done.stderr
+    assert "葱" in qingtuan("memory", "list").out
+    assert (aside(qingtuan.home), leftovers(qingtuan.home)) == ([], [])
+
+
 def test_a_chat_that_has_the_folder_is_named(qingtuan: CommandLine, archive: Path) -> None:
     chat = qingtuan.start("chat", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert chat.stdin is not None

@@ -11,10 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from qingtuan.backups.archive import read_manifest
+from qingtuan.backups.manifest import Wish
 from qingtuan.backups.order import Keeper, Order
-from qingtuan.backups.shelf import kept
-from qingtuan.backups.snapshot import Wish
 from qingtuan.clock import Clock
 from qingtuan.errors import BackupUnusable, StorageFailed
 from qingtuan.events.kinds import Kind
@@ -54,6 +52,9 @@ class Daily:
         await self.keeper.carry_out(order)
 
     def _is_due(self) -> bool:
+        from qingtuan.backups.archive import read_manifest  # long after the start
+        from qingtuan.backups.shelf import kept
+
         newest = self.log.database.row("SELECT max(time) AS time FROM events")
         if newest is None or newest["time"] is None:
             return False

@@ -20,7 +20,6 @@ from qingtuan.app.models import Answering, models_for
 from qingtuan.app.texts import texts_of
 from qingtuan.app.tools import catalog_of, wanted
 from qingtuan.backups.order import Keeper
-from qingtuan.backups.swap import is_pending, pending
 from qingtuan.capabilities.catalog import Catalog
 from qingtuan.clock import Clock, SystemClock
 from qingtuan.confirmations import book, standing
@@ -306,16 +305,24 @@ def _nothing() -> None:
     """To do for a claim that somebody else has."""
 
 
+def _clean_up(home: Home) -> None:
+    """Finish a restore, and remove leftovers of work on backups, that killed processes left."""
+    from qingtuan.backups.swap import pending  # hardly ever needed
+
+    if (begun := pending(home)) is not None:
+        begun.place()
+        begun.finish()
+
+
 async def _claimed(home: Home, command: str, clock: Clock) -> HomeLock:
     """The claim on a data folder, in which no restore is half done. Raises as `App.open`."""
-    if not is_pending(home):
+    if not home.restore_note.exists():
         home.prepare()
     lock = HomeLock(home)
     await lock.acquire(command, clock)
     try:
-        if (begun := pending(home)) is not None:
-            begun.place()
-            begun.finish()
+        if home.restore_note.exists() or any(home.backups.glob(".*")):
+            _clean_up(home)
     except BaseException:
         lock.release()
         raise

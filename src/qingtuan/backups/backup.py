@@ -6,8 +6,8 @@ import asyncio
 import hashlib
 import os
 import shutil
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -17,9 +17,10 @@ from qingtuan import __version__
 from qingtuan.backups import archive
 from qingtuan.backups.archive import Changed, Unpacking
 from qingtuan.backups.checking import check
-from qingtuan.backups.manifest import DATABASE, MEDIA, Manifest
+from qingtuan.backups.manifest import DATABASE, MEDIA, Manifest, Wish
+from qingtuan.backups.order import nobody_writes
 from qingtuan.backups.shelf import Last, remember
-from qingtuan.backups.snapshot import Shot, Wish, add_database, add_media, put_aside, size_of
+from qingtuan.backups.snapshot import Shot, add_database, add_media, put_aside, size_of
 from qingtuan.backups.tar import CHUNK
 from qingtuan.backups.working import unfinished, working
 from qingtuan.clock import Clock
@@ -40,12 +41,6 @@ _ROOM = 64 * 1024 * 1024
 _STEPS = 100
 """Reports of a stage."""
 _T = TypeVar("_T")
-
-
-@asynccontextmanager
-async def nobody_writes() -> AsyncIterator[None]:
-    """For a data folder that this process owns without an instance."""
-    yield
 
 
 @dataclass(frozen=True, slots=True)

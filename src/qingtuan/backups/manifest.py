@@ -39,6 +39,20 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
+class Wish:
+    """What goes into a backup besides what always does."""
+
+    media: bool = True
+    secrets: bool = True
+
+    @property
+    def without(self) -> frozenset[str]:
+        """Names in the data folder that do not."""
+        left = {MEDIA: self.media, SECRETS: self.secrets}
+        return LEFT_OUT | {name for name, wanted in left.items() if not wanted}
+
+
+@dataclass(frozen=True, slots=True)
 class Member:
     """A file of a backup."""
 

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from qingtuan.backups.backup import Plan, Taken, Tell, nobody_writes, take
-from qingtuan.backups.shelf import Kind, free_name, prune
-from qingtuan.backups.snapshot import Wish
+from qingtuan.backups.manifest import Wish
 from qingtuan.clock import Clock
 from qingtuan.home import Home
+
+if TYPE_CHECKING:
+    from qingtuan.backups.backup import Taken, Tell
+    from qingtuan.backups.shelf import Kind
+
+
+@asynccontextmanager
+async def nobody_writes() -> AsyncIterator[None]:
+    """For a data folder that this process owns without an instance."""
+    yield
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +89,15 @@ class Keeper:
         Raises:
             StorageFailed: as `take`; or an older one could not be deleted, and the new one stands.
         """
+        # Every start would pay for what hardly any needs.
+        from qingtuan.backups.backup import Plan, take
+        from qingtuan.backups.shelf import free_name, prune
+
         async with self._busy:
-            target = order.folder / order.name if order.name else self._by_time(order)
+            by_time = free_name(order.folder, order.kind, self.clock.now())
+            target = order.folder / order.name if order.name else by_time
             taken = await take(Plan(self.home, self.clock, target, order.wish, self.quiet, tell))
             gone: list[Path] = []
             if order.keep is not None:
                 gone = await asyncio.to_thread(prune, order.folder, order.kind, order.keep, taken.manifest.origin)
             return taken, gone
-
-    def _by_time(self, order: Order) -> Path:
-        return free_name(order.folder, order.kind, self.clock.now())

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from qingtuan.backups.archive import Changed, Source, opened
-from qingtuan.backups.manifest import DATABASE, LEFT_OUT, MEDIA, SECRETS, Member
+from qingtuan.backups.manifest import DATABASE, MEDIA, Member, Wish
 from qingtuan.backups.tar import CHUNK
 from qingtuan.errors import StorageFailed
 from qingtuan.language import Words
@@ -25,20 +25,6 @@ Stop = Callable[[], None]
 
 _TRIES = 3
 """How often a file that changes while it is read is read again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What goes into a backup besides what always does."""
-
-    media: bool = True
-    secrets: bool = True
-
-    @property
-    def without(self) -> frozenset[str]:
-        """Names in the data folder that do not."""
-        left = {MEDIA: self.media, SECRETS: self.secrets}
-        return LEFT_OUT | {name for name, wanted in left.items() if not wanted}
 
 
 @dataclass(slots=True)

@@ -24,7 +24,6 @@ from qingtuan.home import Home
 from qingtuan.language import Words
 from qingtuan.storage.files import cannot_write, read_regular, write_atomic
 
-_NOTE = "restoring.json"
 _COMING, _ASIDE = ".restoring-", "before-restore-"
 _STAY = frozenset({"logs", "backups", "run.sock", "run.lock"})
 """Names that belong to the folder and the process, not to its state."""
@@ -90,7 +89,7 @@ class Swap:
     def finish(self) -> None:
         """There is nothing more to move. Raises `StorageFailed`."""
         try:
-            (self.home.backups / _NOTE).unlink(missing_ok=True)
+            self.home.restore_note.unlink(missing_ok=True)
             _to_disk(self.home.backups)
             if not any(self.aside.iterdir()):
                 self.aside.rmdir()
@@ -148,7 +147,7 @@ def begin(home: Home, staged: Path, *, made: datetime, now: datetime) -> Swap:
         swap.aside.mkdir(mode=0o700)
         staged.rename(swap.coming)
         note = {"coming": swap.coming.name, "aside": swap.aside.name, "old": old, "new": new, "made": made.isoformat()}
-        write_atomic(backups / _NOTE, json.dumps(note).encode())
+        write_atomic(home.restore_note, json.dumps(note).encode())
         _to_disk(backups)
     except (OSError, StorageFailed) as error:
         _remove_leftovers(backups)
@@ -163,7 +162,7 @@ def _stay(new: Iterable[str]) -> frozenset[str]:
 
 def is_pending(home: Home) -> bool:
     """Whether something was begun and is not finished: the folder is not to be used before that."""
-    return (home.backups / _NOTE).exists()
+    return home.restore_note.exists()
 
 
 def pending(home: Home) -> Swap | None:
@@ -172,7 +171,7 @@ def pending(home: Home) -> Swap | None:
     Raises:
         StorageFailed: the note about it cannot be read.
     """
-    note = home.backups / _NOTE
+    note = home.restore_note
     working.remove_leftovers(home.backups)
     if not note.exists():
         _remove_leftovers(home.backups)
@@ -208,7 +207,7 @@ def _remove_leftovers(backups: Path) -> None:
     """Remove what was to come and was cut off before anything was written down."""
     for leftover in backups.glob(f"{_COMING}*"):
         shutil.rmtree(leftover, ignore_errors=True)
-    for half in backups.glob(f".{_NOTE}.*.tmp"):
+    for half in backups.glob(".restoring.json.*.tmp"):
         half.unlink(missing_ok=True)
     for empty in backups.glob(f"{_ASIDE}*"):
         with suppress(OSError):  # it is not

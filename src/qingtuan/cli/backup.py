@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from qingtuan.backups.manifest import Wish
 from qingtuan.backups.order import Keeper, Order, report_of
-from qingtuan.backups.snapshot import Wish
 from qingtuan.channels.cli.link import Link, Report, Result
 from qingtuan.cli.bars import Tell, bar
 from qingtuan.cli.door import claimed

@@ -72,6 +72,14 @@ _WORKS_ON = Words(
     "换上以后没有回音，请看运行 qingtuan serve 的那边。",
     "It was handed over and nothing was heard since; please look at the terminal of qingtuan serve.",
 )
+_CUT_OFF = Words(
+    "qingtuan serve 做到一半断了；下一个 qingtuan 命令会把它做完。",
+    "qingtuan serve was cut off half-way; the next qingtuan command finishes it.",
+)
+_ENDED = Words(
+    "qingtuan serve 停了，没有恢复，什么都没有动。请再试一次。",
+    "qingtuan serve has ended. Nothing was restored or changed; please try again.",
+)
 _LONG = 20_000_000
 """Bytes from which on it takes long enough to show how far it is."""
 _HANDED_OVER_SECONDS = 120.0
@@ -220,13 +228,20 @@ async def _asked(link: SocketLink, found: Staged, shell: Shell) -> Path:
     with suppress(Disconnected):  # it ends to make room
         async for _ in link.run("restore", {"work": found.work, "made": found.manifest.made.isoformat()}):
             pass
-    deadline = shell.clock.monotonic() + _HANDED_OVER_SECONDS
-    while (aside := outcome_of(found.folder.parent)) is None or is_pending(shell.home) or not await link.reachable():
+    lock, deadline = HomeLock(shell.home), shell.clock.monotonic() + _HANDED_OVER_SECONDS
+    while True:
+        if has_ended := lock.take("qingtuan restore"):
+            lock.release()
+        aside = outcome_of(found.folder.parent)
+        if aside is not None and not is_pending(shell.home) and (has_ended or await link.reachable()):
+            if not has_ended:
+                shell.note(shell.say(_GOES_ON))
+            return aside
+        if has_ended:
+            raise StorageFailed(_CUT_OFF if is_pending(shell.home) else _ENDED)
         if shell.clock.monotonic() >= deadline:
             raise StorageFailed(_WORKS_ON)
         await shell.clock.sleep(_POLL_SECONDS)
-    shell.note(shell.say(_GOES_ON))
-    return aside
 
 
 def _moment(moment: datetime) -> str:

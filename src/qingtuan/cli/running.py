@@ -13,7 +13,6 @@ from importlib import import_module
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Protocol, cast
 
-from qingtuan.backups.swap import is_pending
 from qingtuan.cli import COMMANDS, INTERRUPTED, language_before_settings
 from qingtuan.cli.parser import Parser
 from qingtuan.cli.shell import Shell, explained, settings_of
@@ -80,7 +79,7 @@ def run(given: Sequence[str]) -> int:
             stream.reconfigure(errors="replace")  # a terminal that cannot show a sign is no reason to fail
     try:
         home = Home.resolve()
-        if is_pending(home):
+        if home.restore_note.exists():
             _finish_restore(home, language)
         read = settings_of(home)
         language = read.speaks if isinstance(read, Settings) else language
