@@ -16,7 +16,9 @@ from qingtuan.identity.people import People, Person
 from qingtuan.identity.privacy import Sight
 from qingtuan.identity.scopes import Scope, Visibility
 from qingtuan.language import Words
-from qingtuan.memory.extraction import Extracted, Extraction, ExtractionRules, Found, Policy
+from qingtuan.memory.asking import Question
+from qingtuan.memory.extraction import Extracted, Extraction, ExtractionRules, Policy
+from qingtuan.memory.hearing import Found, Hearing
 from qingtuan.memory.keeping import Keeping, Rules
 from qingtuan.memory.known import Known
 from qingtuan.memory.wiki.data_comment import BeliefData
@@ -34,7 +36,8 @@ PEOPLE = People(
     ]
 )
 DOWN = ModelUnreachable(Words("连不上", "unreachable"))
-REFUSED = ModelRefused(Words("被拒绝", "refused"), reason="content")
+REFUSED = ModelRefused(Words("被拒绝", "refused"), reason="balance")
+UNSPEAKABLE = ModelRefused(Words("内容被拒绝", "refused"), reason="content")
 
 
 class Shelf:
@@ -72,7 +75,7 @@ class Talk(fake.Talk):
         self.policy: Policy = policy
         self.shelf = Shelf()
         rules = ExtractionRules(policy=lambda _: self.policy)
-        self.extraction = Extraction(self.log, PEOPLE, self.shelf, rules, CUSTOMS)
+        self.extraction = Extraction(self.log, Hearing(PEOPLE, self.shelf, CUSTOMS), rules)
 
     async def found(self, *claims: dict[str, Any], model: Scripted | None = None) -> list[Found]:
         """What comes of these claims about what was said, taken as if they were written."""
@@ -128,7 +131,7 @@ def test_eight_messages_or_quiet_make_it_due(talk: Talk) -> None:
 async def test_a_stretch_is_looked_through_once_also_by_the_next_process(talk: Talk) -> None:
     talk.say("我不吃香菜")
     assert len(await talk.found(claim("不吃香菜"))) == 1
-    again = Extraction(talk.log, PEOPLE, talk.shelf, ExtractionRules(policy=lambda _: "auto"), CUSTOMS)
+    again = Extraction(talk.log, Hearing(PEOPLE, talk.shelf, CUSTOMS), ExtractionRules(policy=lambda _: "auto"))
     assert not again.is_due(talk.session, quiet=True)
     model = Scripted()
     assert (await again.extract(talk.session, model)).found == ()
@@ -177,6 +180,30 @@ async def test_a_model_that_is_down_loses_nothing_and_is_not_asked_after_every_t
     assert not talk.extraction.is_due(talk.session)
     assert talk.extraction.is_due(talk.session, quiet=True)
     assert len(await talk.found(claim("我有 3 只猫", message=4))) == 1
+
+
+async def test_what_no_model_reads_is_passed_over_alone(talk: Talk) -> None:
+    """One message that a content filter refuses must not take the others with it, nor stop everything behind it."""
+    for text in ("我不吃香菜", "我住在月球", "不能读的话", "我爱喝茶"):
+        talk.say(text)
+    asked: list[int] = []
+
+    async def model(question: Question) -> str:
+        asked.append(question.user.count("\n#"))
+        if "不能读" in question.user:
+            raise UNSPEAKABLE
+        number, text = (1, "我不吃香菜") if "香菜" in question.user else (1, "我爱喝茶")
+        return json.dumps({"candidates": [claim(text, message=number)]})
+
+    found = []
+    for _ in range(3):
+        extracted = await talk.extraction.extract(talk.session, model)
+        assert not extracted.failed
+        talk.extraction.record(talk.session, extracted)
+        found += [one.candidate.value for one in extracted.found]
+    assert found == ["我不吃香菜", "我爱喝茶"]
+    assert asked == [4, 2, 2, 1, 1]
+    assert not talk.extraction.is_due(talk.session, quiet=True)
 
 
 async def test_a_long_backlog_is_looked_through_in_batches(talk: Talk) -> None:

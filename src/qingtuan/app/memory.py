@@ -18,6 +18,7 @@ from qingtuan.language import Language
 from qingtuan.memory.asking import Customs
 from qingtuan.memory.compressing import SummaryRules
 from qingtuan.memory.extraction import Extraction, ExtractionRules
+from qingtuan.memory.hearing import Hearing
 from qingtuan.memory.importing.importing import Importing
 from qingtuan.memory.injection import Budget
 from qingtuan.memory.learning import Learning
@@ -110,7 +111,8 @@ def remembering(home: Home, settings: Settings, people: People, record: Record) 
     )
     policies = Policies(wanted.policy_private, wanted.policy_group, lambda space: choices.of(space, "policy"))
     memory = Memory(library, log, people, ids, clock, policies)
-    extraction = Extraction(log, people, library, ExtractionRules(policies.of, wanted.extract_after), customs)
+    hearing = Hearing(people, library, customs)
+    extraction = Extraction(log, hearing, ExtractionRules(policies.of, wanted.extract_after))
     recall = Recall(library, log, clock, budget, _listener(customs))
     syncing = Syncing(memory, lambda: remote_of(settings.wiki), clock)
     return Remembering(

@@ -8,7 +8,8 @@ from qingtuan.events.sessions import Session
 from qingtuan.language import Words
 from qingtuan.memory.acts import Outcome
 from qingtuan.memory.asking import Ask
-from qingtuan.memory.extraction import Extraction, Found
+from qingtuan.memory.extraction import Extraction
+from qingtuan.memory.hearing import Found
 from qingtuan.memory.memory import Memory
 
 _INFERRED = Words("没有明说，是从聊天里看出来的。", "It was not said outright, but concluded from talk.")
