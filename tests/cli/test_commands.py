@@ -68,6 +68,22 @@ def test_what_waits_for_a_word_is_decided_from_the_command_line(qingtuan: Comman
     assert qingtuan("review", "list", "--person", "nobody").code == 1
 
 
+def test_past_talk_is_gone_through_from_the_command_line(qingtuan: CommandLine) -> None:
+    quiet = qingtuan.with_(QINGTUAN_MEMORY__POLICY_PRIVATE="manual")
+    assert quiet("distill").code == 1
+    quiet("ask", "最近总去吃川菜，真香")
+    done = quiet("distill", "--period", "今天")
+    assert done.code == 0
+    assert "1 条话，分 1 段问模型" in done.out
+    assert "找出 1 条可能要记的" in done.out
+    assert "问模型 1/1" in done.err
+    again = quiet("distill", "--json")
+    assert (again.json["proposed"], again.json["known"], again.json["messages"]) == (0, 1, 1)
+    assert again.json["tokens"] > 0
+    assert "1. 口味：总去吃川菜" in quiet("review", "list").out
+    assert quiet("distill", "--period", "随便").code == 2
+
+
 def test_the_wiki_shows_its_past_and_goes_back(qingtuan: CommandLine) -> None:
     page = "users/owner/profile.md"
     assert qingtuan("wiki", "show").code == 1

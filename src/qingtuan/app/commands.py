@@ -9,6 +9,7 @@ from qingtuan.mcp_client.servers import Servers
 from qingtuan.turn.afterwards import Afterwards
 from qingtuan.turn.commands.context import context_commands
 from qingtuan.turn.commands.conversation import conversation_commands
+from qingtuan.turn.commands.distill import distill_commands
 from qingtuan.turn.commands.long_term import long_term_commands
 from qingtuan.turn.commands.memory import memory_commands
 from qingtuan.turn.commands.memory_status import Sources, memory_status_commands
@@ -23,6 +24,7 @@ from qingtuan.turn.commands.spaces import space_commands
 from qingtuan.turn.commands.standing import standing_commands
 from qingtuan.turn.commands.summaries import summary_commands
 from qingtuan.turn.commands.undo import undo_command
+from qingtuan.turn.distilling import Distiller
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.work import Work
 
@@ -37,6 +39,7 @@ def commands_of(
         *memory_commands(parts.memory, parts.ruling, parts.recall, kit.people, parts.customs.zone),
         undo_command(parts.undoing, parts.customs.zone, identity.undo),
         *review_commands(parts.reviewing, kit.people, parts.customs.zone),
+        *distill_commands(kit, Distiller(kit, parts.distilling), afterwards.beside),
         *conversation_commands(kit.record.sessions, queues, afterwards.left, lambda: commands[0]),
         whoami_command(kit, identity.gate.standing),
         *link_commands(kit, identity.linking),

@@ -17,6 +17,7 @@ from qingtuan.indexes.indexes import Index, Indexes
 from qingtuan.language import Language
 from qingtuan.memory.asking import Customs
 from qingtuan.memory.compressing import SummaryRules
+from qingtuan.memory.distilling import Distilling
 from qingtuan.memory.extraction import Extraction, ExtractionRules
 from qingtuan.memory.hearing import Hearing
 from qingtuan.memory.importing.importing import Importing
@@ -63,6 +64,7 @@ class Remembering:
     learning: Learning
     reviewing: Reviewing
     syncing: Syncing
+    distilling: Distilling
     importing: Importing
     ruling: Ruling
     recollection: Recollection
@@ -130,6 +132,7 @@ def remembering(home: Home, settings: Settings, people: People, record: Record) 
         learning=Learning(extraction, memory),
         reviewing=Reviewing(memory, log, people, clock, {PULL: syncing}),
         syncing=syncing,
+        distilling=Distilling(log, hearing, memory),
         importing=Importing(memory.writer, clock),
         ruling=Ruling(memory.writer, ids),
         recollection=Recollection(log, people, indexes.open("episodes"), clock),

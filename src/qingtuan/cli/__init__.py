@@ -21,6 +21,7 @@ COMMANDS: dict[str, Words] = {
     "memory": Words("看和改记住的事", "see and change what is remembered"),
     "review": Words("等你点头才记的事：看、留、改、不要", "what waits for a word: list, accept, edit, reject"),
     "persona": Words("角色卡：看、换", "persona cards: list, use"),
+    "distill": Words("把以前说过的话整理一遍，找出该记的", "go through past talk for what is worth remembering"),
     "wiki": Words("记忆的页面：看、历史、差异、回退", "pages of the memory: show, history, diff, rollback"),
     "export": Words("把记忆带走：一个 Markdown 文件夹", "take memory along: a folder of Markdown"),
     "import": Words("把别处的记忆带进来，先看后写", "bring memory in from elsewhere; look first, then write"),

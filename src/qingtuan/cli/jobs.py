@@ -12,7 +12,7 @@ from qingtuan.app import App
 from qingtuan.app.behalf import by_owner
 from qingtuan.backups.order import order_from_json, report_of
 from qingtuan.channels.cli.link import Job, Report, Result
-from qingtuan.cli import moving, remote
+from qingtuan.cli import moving, remote, waiting
 from qingtuan.errors import UsageWrong
 from qingtuan.identity.trust import may_answer
 from qingtuan.indexes.base import Entry, Progress
@@ -28,6 +28,7 @@ def jobs_of(app: App) -> Mapping[str, Job]:
     """The jobs by name."""
     return {
         "backup": partial(_backup, app),
+        "distill": partial(waiting.distill, app),
         "index.rebuild": partial(_rebuild, app),
         "index.verify": partial(_verify, app),
         "export.settle": partial(moving.settle, app),
@@ -35,7 +36,7 @@ def jobs_of(app: App) -> Mapping[str, Job]:
         "import.write": partial(moving.write, app),
         "memory.preview": partial(_preview, app),
         "questions": partial(_questions, app),
-        "review.items": partial(_review_items, app),
+        "review.items": partial(waiting.items, app),
         "wiki.pull": partial(remote.pull, app),
         "wiki.push": partial(remote.push, app),
         "wiki.remote": partial(remote.standing, app),
@@ -133,28 +134,6 @@ async def _questions(app: App, arguments: Mapping[str, Any]) -> _Reports:
         if may_answer(one.facts, reader) and (one.owner_at.space if one.owner_at else one.space) == reader.space
     ]
     yield Result([{"event": one.event, "text": one.text} for one in asked])
-
-
-async def _review_items(app: App, arguments: Mapping[str, Any]) -> _Reports:
-    """What waits for somebody's word; with `numbers`, what became of these items."""
-    reader = app.kit.people.reader(arguments["account"], Space.parse(arguments["space"]))
-    reviewing, numbers = app.remembering.reviewing, arguments.get("numbers")
-    items = reviewing.waiting(reader) if numbers is None else reviewing.numbered(reader, numbers)
-    language = app.kit.speaks_to(reader)
-    yield Result(
-        [
-            {
-                "number": item.number,
-                "state": item.state,
-                "what": item.what,
-                "scope": str(item.scope),
-                "text": item.text,
-                "reason": item.reason.say(language),
-                "since": item.since.isoformat(),
-            }
-            for item in items
-        ]
-    )
 
 
 async def _rollback(app: App, arguments: Mapping[str, Any]) -> _Reports:

@@ -86,9 +86,9 @@ class Wish:
     """Whether a command says that it is about the group in which it is said: no words have to say so."""
 
 
-Outcome = Literal["new", "same", "replaced", "past", "review", "declined"]
+Outcome = Literal["new", "same", "replaced", "past", "review", "waiting", "declined"]
 """Written; known already; written in the place of another; only history, since something later is known; waits for a
-person's word; not put before them again, since they said no to it."""
+person's word from now on, or did so before; not put before them again, since they said no to it."""
 
 
 @dataclass(frozen=True, slots=True)

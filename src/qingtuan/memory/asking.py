@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 from qingtuan.language import Language
 
-Purpose = Literal["summary", "extraction"]
+Purpose = Literal["summary", "extraction", "distill"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class Learning:
             reached = extracted.upto
             outcomes = [await self._take(found) for found in extracted.found]
             proposed = outcomes.count("review")
-            written = sum(outcome not in (None, "review", "declined") for outcome in outcomes)
+            written = sum(outcome in ("new", "same", "replaced", "past") for outcome in outcomes)
             for turn in {found.by.place.turn for found in extracted.found if found.by.place.turn}:
                 await self.memory.commit(turn)
             self.extraction.record(session, extracted, written=written, proposed=proposed)

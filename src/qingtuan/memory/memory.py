@@ -178,7 +178,7 @@ class Memory:
             return Remembered("past")
         for state, at in self.candidates.like(candidate, scope, standing.aliases):
             if state == "open":
-                return _waits(reason)
+                return Remembered("waiting", reason=reason)
             # What somebody says in so many words after they said no to it, they mean.
             if candidate.how == "inferred" or candidate.said_at <= at:
                 return Remembered("declined")

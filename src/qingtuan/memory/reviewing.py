@@ -247,7 +247,7 @@ class Reviewing:
 
 def _settled(item: Item, done: Remembered) -> Settled:
     match done.outcome:
-        case "review" | "declined":
+        case "review" | "waiting" | "declined":
             return Settled(item, "stays", words=done.reason)
         case "same":
             # In history stands what was taken back; but also what came to its own end, and that is known.

@@ -225,6 +225,7 @@ _TOLD = {
         "记进历史了：{text}；现在的说法更新，没动", "Put into history: {text}; what is current is newer and stays"
     ),
     "declined": Words("没有记：本人说过这条不要记", "Not written: they said before that this is not to be kept"),
+    "waiting": Words("没有直接记，已经在等本人确认", "Not written; it waits for review already"),
     "review": Words("没有直接记，等本人确认：{reason}", "Not written; it waits for review: {reason}"),
 }
 _LINE = Words("- {text}（{facts}）", "- {text} ({facts})")

@@ -48,6 +48,10 @@ class Afterwards:
         self._cancel_timer(session.id)
         self._start(self._run(session, self._chores.when_quiet))
 
+    def beside(self, work: Awaitable[None]) -> None:
+        """Do something that somebody asked for beside the conversation."""
+        self._start(work)
+
     async def done(self) -> None:
         """Wait until nothing is being done. Timers that still run are not waited for."""
         while self._tasks:

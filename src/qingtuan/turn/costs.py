@@ -18,10 +18,11 @@ def uses_since(log: Log, first: date, zone: tzinfo) -> list[Use]:
         "SELECT * FROM events WHERE kind = ? AND time >= ? ORDER BY seq", (Kind.MODEL_ANSWERED, moment)
     )
     answered = [event_from_row(row) for row in rows]
-    return [_use(event, zone) for event in answered if "usage" in event.payload]
+    return [use_of(event, zone) for event in answered if "usage" in event.payload]
 
 
-def _use(event: Event, zone: tzinfo) -> Use:
+def use_of(event: Event, zone: tzinfo) -> Use:
+    """What one `model.answered` says was used; its payload has a `usage`."""
     used = event.payload["usage"]
     usage = Usage(used["prompt"], used["completion"], used["cached"], used["estimated"])
     return Use(day_of(event.time, zone), event.place.person, event.place.turn, event.payload["model"], usage)
