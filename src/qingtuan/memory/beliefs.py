@@ -19,6 +19,7 @@ from qingtuan.language import Language, Words
 from qingtuan.memory.changes import Added, Annotated, Change, Created, Ended, Numbered, Recorded, Superseded
 from qingtuan.memory.holdings import Entry, Holdings
 from qingtuan.memory.likeness import SELF, canonical_predicate, normalise_subject
+from qingtuan.memory.several import Stands, opposed
 from qingtuan.memory.topics import Kind, PagePlace, page_for
 from qingtuan.memory.wiki.data_comment import BeliefData, How
 from qingtuan.memory.wiki.edits import NewBelief, numbered
@@ -52,6 +53,9 @@ class Candidate:
     visibility: Visibility = Visibility.PRIVATE
     many: bool = False
     """Whether the predicate holds several values; counts only while nothing is known under it."""
+    stands: Stands = ""
+    """`beside`: it leaves in force what is known under its predicate, but for its very opposite. `instead`: it takes the
+    place of that, also where there can be several, if it is clear of which (`several.stands`)."""
 
 
 def event_time(event: str) -> datetime | None:
@@ -207,12 +211,14 @@ class _Case:
         found = standing.holdings.about(self._wording, candidate.source)
         self._family = [entry for entry in found if self._wording.same_question(entry.data)]
         """The entries, current and past, that answer the same question."""
-        self._many = any(entry.data.many for entry in self._family) if self._family else candidate.many
+        known = any(entry.data.many for entry in self._family) if self._family else candidate.many
+        self._many = known or candidate.stands == "beside"
         self._past = [entry for entry in found if not entry.belief.current]
         self.twin = next(filter(self._twin, found), None)
         """The entry under 当前 that says the same."""
         rivals = [entry for entry in self._family if entry.belief.current and entry is not self.twin]
-        self.rivals = [] if self._many else rivals
+        instead = candidate.stands == "instead" and len(rivals) == 1
+        self.rivals = [rival for rival in rivals if self._opposed(rival)] if self._many and not instead else rivals
         """The entries under 当前 that it contradicts."""
 
     def decision(self) -> Decision:
@@ -239,6 +245,10 @@ class _Case:
 
     def _twin(self, entry: Entry) -> bool:
         return entry.belief.current and not self._expired(entry) and self._says_it(entry)
+
+    def _opposed(self, entry: Entry) -> bool:
+        ours = self._candidate.value or self._candidate.text
+        return opposed(ours, entry.data.value or entry.belief.statement)
 
     def _expired(self, entry: Entry) -> bool:
         return entry.data.until is not None and entry.data.until < self._standing.today

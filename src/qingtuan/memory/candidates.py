@@ -182,6 +182,7 @@ def proposal(candidate: Candidate, scope: Scope, reason: Words, evidence: str = 
         "visibility": str(candidate.visibility),
         "said_at": candidate.said_at.isoformat(),
         "many": candidate.many or None,
+        "stands": candidate.stands or None,
         "evidence": evidence or None,
         "reason": spoken_reason(reason),
     }
@@ -210,6 +211,7 @@ def candidate_of(payload: Mapping[str, Any], source: str | None) -> Candidate:
         via=payload.get("via"),
         visibility=Visibility(payload.get("visibility", Visibility.PRIVATE)),
         many=bool(payload.get("many")),
+        stands=payload.get("stands", ""),
     )
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 from typing import Any, cast, get_args
 
 from qingtuan.identity.evidence import OwnWords, chinese_numbers, squeezed
 from qingtuan.identity.redaction import has_secret, readable
+from qingtuan.memory.likeness import negations
 from qingtuan.memory.periods import Period, periods, spelled_out
 from qingtuan.memory.statements import Spot, is_lasting, spot_of, unfit, worth_reading
 from qingtuan.memory.topics import Kind
@@ -121,11 +123,35 @@ def claims_in(answer: str) -> tuple[Claim, ...]:
         text = f'{{"candidates": {text}}}'
     try:
         parsed = parse_object(text)
+        listed: list[Any] = next((parsed[name] for name in _LISTS if isinstance(parsed.get(name), list)), [])
     except NotStrict:
-        return ()
-    listed: list[Any] = next((parsed[name] for name in _LISTS if isinstance(parsed.get(name), list)), [])
+        listed = list(_whole(text))
     found = (_claim(item) for item in listed[:MOST_CLAIMS] if isinstance(item, dict))
     return tuple(claim for claim in found if claim is not None)
+
+
+_CUT_OFF = re.compile(r"\A\{\s*\"(?:candidates|memories|items|facts)\"\s*:\s*\[\s*")
+
+
+def _whole(text: str) -> Iterator[dict[str, Any]]:
+    """The items of an answer that was cut off in the middle, as far as they came whole."""
+    begun = _CUT_OFF.match(text)
+    at, depth, quoted, start = (begun.end() if begun else len(text)), 0, False, 0
+    while at < len(text):
+        letter = text[at]
+        if quoted:
+            at += letter == "\\"
+            quoted = letter != '"'
+        elif letter == '"':
+            quoted = True
+        elif letter == "{":
+            start, depth = (at if depth == 0 else start), depth + 1
+        elif letter == "}":
+            depth -= 1
+            if depth == 0:
+                with suppress(NotStrict):
+                    yield parse_object(text[start : at + 1])
+        at += 1
 
 
 def _claim(item: dict[str, Any]) -> Claim | None:
@@ -157,10 +183,33 @@ def backed(claim: Claim, said: Said) -> Backed | None:
     spot = spot_of(said.words, *span)
     if unfit(spot, claim.kind) is not None or not negation_kept(said.words, f"{claim.predicate} {claim.value}"):
         return None
+    if _turned(spot, claim) or _gone(spot, claim):
+        return None
     named = periods(said.words, said.said_at, said.zone)
     if not _grounded(claim.value, said.words, named):
         return None
     return _dated(claim, said, spot, named)
+
+
+def _turned(spot: Spot, claim: Claim) -> bool:
+    """Whether a statement is said no to more often than the claim repeats: 我不是不吃香菜 is no 不吃香菜."""
+    clause = spot.clause
+    end = clause.casefold().find(claim.value.casefold())
+    heard = clause[: end + len(claim.value)] if end >= 0 else clause
+    return negations(heard) > negations(claim.predicate) + negations(claim.value)
+
+
+_ONCE = re.compile(
+    r"(?:^|[我他她它们也就都])(?:以前|曾经?|从前|过去|小时候|本来|原来|原本)(?!是因为)"
+    r"|\b(?:used to|formerly|back then)\b",
+    re.IGNORECASE,
+)
+
+
+def _gone(spot: Spot, claim: Claim) -> bool:
+    """Whether a statement is about what once was, and the claim says that it is so."""
+    once = _ONCE.search(spot.clause)
+    return once is not None and _ONCE.search(claim.value) is None and not claim.until
 
 
 _EDGES = " \t“”\"'‘’「」『』。，,.!！?？…;；:："

@@ -28,6 +28,7 @@ from qingtuan.memory.compressing import clipped
 from qingtuan.memory.keeping import Keeping, Statement, claimed, named
 from qingtuan.memory.known import Known
 from qingtuan.memory.likeness import SELF, contains, fold, negated, normalise_text, normalise_value
+from qingtuan.memory.several import stands
 from qingtuan.memory.statements import in_earnest, worth_reading
 from qingtuan.memory.topics import Kind
 from qingtuan.memory.wiki.one_line import flat
@@ -204,6 +205,7 @@ class Hearing:
             how="explicit" if kept.explicit else "inferred",
             via=by.via or None,
             visibility=visibility_for_write(Writing(how, space, claim.predicate, kept.value, by.words)),
+            stands=stands(kept.kind, claim.predicate, kept.spot.clause),
         )
         said = Statement(f"{kept.spot.clause}\n{claimed(candidate)}", kept.spot.sentence, by.explicit)
         return Found(candidate, scope, by, write=kept.explicit, said=said, evidence=claim.evidence)

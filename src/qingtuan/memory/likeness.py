@@ -30,6 +30,13 @@ _I_BEFORE = re.compile(r"(?:我自己|本人|我|用户|i am|i'm|i|the user)(?![
 _NEGATION = re.compile(
     r"不|没|别(?![人的])|无(?!论)|勿|非(?!常)|未(?!来)|讨厌|拒绝|停止|n't|\b(?:not|no|never|without|stop|avoid|dislikes?|hates?)\b"
 )
+_NO_NEGATION = re.compile(
+    r"(?:别|不要|不能|不会|没|没有)忘(?:了|记)?|不好意思|对不起|不过|不但|不仅|不只|不光|不管|不论|不得不|不用说|没错|没事"
+    r"|没关系|没想到"
+    r"|差不多|不久|不同|不错|不少|不断|不停|不时|不然|要不|[是好行对能会要]不[是好行对能会要]|好不容易|不一会儿?|从不久"
+    r"|\b(?:do not|don't|never) forget\b|\bnot only\b|\bno (?:problem|doubt|wonder|matter|worries)\b|\bcan't wait\b"
+    r"|\bwhy not\b"
+)
 _ALIAS_LINE = re.compile(r"(?P<name>[^:：]+)[:：](?P<aliases>.+)")
 _ALIAS_BREAK = re.compile(r"[,，、;；]")
 
@@ -95,6 +102,11 @@ def parse_aliases(page: Page) -> dict[str, str]:
 def negated(text: str) -> bool:
     """Whether `text` says no to something (an even number of negations is a yes)."""
     return len(_NEGATION.findall(fold(text))) % 2 == 1
+
+
+def negations(text: str) -> int:
+    """How often `text` says no; words that look like a no and are none (别忘了, 不好意思, not only) do not count."""
+    return len(_NEGATION.findall(_NO_NEGATION.sub(" ", fold(text))))
 
 
 def contains(text: str, part: str) -> bool:

@@ -27,6 +27,7 @@ class Unfit(StrEnum):
     SUPPOSED = "supposition"
     QUOTED = "somebody else's words"
     DONE = "task that is done"
+    DENIED = "what is denied"
 
 
 _SEPARATORS = re.compile(r"[\W_]+")
@@ -213,6 +214,12 @@ _REQUEST = re.compile(
     r"|write|translate|summari[sz]e|explain|remind me|wake me|book (?:me|a)|check|open|play|draw|calculate)\b",
     re.IGNORECASE,
 )
+_DENIED = re.compile(
+    r"谁(?:说|告诉你|跟你说)|哪(?:里|儿)(?:说|有)|怎么(?:可能|会)|才怪|骗(?:你|人)|当我没说|说着玩|差一?点(?:就|没)"
+    r"|\bwho (?:says|said|told you)\b|\bas if\b|\byeah,? right\b",
+    re.IGNORECASE,
+)
+"""Words that make of a statement its opposite, or nothing."""
 _DONE = re.compile(
     r"(?:做|写|办|弄|搞|交|订|约|买|改)(?:完|好|定|掉)了|完成了|搞定|已经[^，。]{0,8}了|\b(?:done|finished|completed|already)\b",
     re.IGNORECASE,
@@ -235,6 +242,8 @@ def unfit(spot: Spot, kind: Kind) -> Unfit | None:
         return Unfit.SUPPOSED
     if _GUESS.search(clause):
         return Unfit.GUESS
+    if _DENIED.search(clause):
+        return Unfit.DENIED
     lasting = is_lasting(sentence)
     if _MOOD.search(clause) and not lasting:
         return Unfit.MOOD

@@ -10,6 +10,7 @@ from qingtuan.identity.scopes import Visibility
 from qingtuan.language import Words
 from qingtuan.memory.acts import By, Wish
 from qingtuan.memory.beliefs import Candidate
+from qingtuan.memory.several import clause_of, stands
 from qingtuan.memory.wiki.one_line import one_line
 from qingtuan.memory.wiki.page import Belief
 
@@ -56,6 +57,7 @@ def candidate_of(wish: Wish, by: By) -> Candidate:
         via=by.via or None,
         # The value decides about manners, whose wording it is; an address is one in either.
         visibility=Visibility.PRIVATE if holds_contact(text) else label,
+        stands=stands(wish.kind, wish.predicate, clause_of(by.words, value) or clause_of(by.words, text)),
     )
 
 
