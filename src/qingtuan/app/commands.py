@@ -5,6 +5,7 @@ from __future__ import annotations
 from qingtuan.app.identity import Identity
 from qingtuan.app.memory import Remembering
 from qingtuan.home import Home
+from qingtuan.identity.scopes import Reader
 from qingtuan.mcp_client.servers import Servers
 from qingtuan.turn.afterwards import Afterwards
 from qingtuan.turn.commands.context import context_commands
@@ -35,8 +36,15 @@ def commands_of(
     """The registry, with the owner's own commands at its end."""
     commands: list[Commands] = []
     kit, queues = work.kit, work.queues
+
+    def let_be(reader: Reader) -> None:
+        person = kit.people.person(reader.person)
+        for space in kit.people.private_spaces(person) if person else ():
+            for session in kit.record.sessions.of(space):
+                parts.learning.extraction.settle(session)
+
     every = [
-        *memory_commands(parts.memory, parts.ruling, parts.recall, kit.people, parts.customs.zone),
+        *memory_commands(parts.memory, parts.ruling, parts.recall, kit.people, parts.customs.zone, let_be),
         undo_command(parts.undoing, parts.customs.zone, identity.undo),
         *review_commands(parts.reviewing, kit.people, parts.customs.zone),
         *distill_commands(kit, Distiller(kit, parts.distilling), afterwards.beside),

@@ -54,8 +54,8 @@ class Candidate:
     many: bool = False
     """Whether the predicate holds several values; counts only while nothing is known under it."""
     stands: Stands = ""
-    """`beside`: it leaves in force what is known under its predicate, but for its very opposite. `instead`: it takes the
-    place of that, also where there can be several, if it is clear of which (`several.stands`)."""
+    """`beside`: it leaves in force what is known under its predicate, but for its very opposite. `instead`: it takes
+    the place of that, also where there can be several, if it is clear of which."""
 
 
 def event_time(event: str) -> datetime | None:

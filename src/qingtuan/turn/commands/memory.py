@@ -28,10 +28,17 @@ _Sub = Callable[[Invocation, str], Awaitable[str]]
 
 
 def memory_commands(
-    memory: Memory, ruling: Ruling, recall: Recall, people: People, zone: Callable[[str], tzinfo]
+    memory: Memory,
+    ruling: Ruling,
+    recall: Recall,
+    people: People,
+    zone: Callable[[str], tzinfo],
+    settle: Callable[[Reader], None],
 ) -> list[Command]:
-    """The commands over one memory; `zone` is that of a person, in which their days are counted."""
+    """The commands over one memory; `zone` is that of a person, in which their days are counted. `settle` lets be what
+    a person has said in private and nobody has looked through yet."""
     subs = _Subcommands(memory, recall, people, zone)
+    subs.settle = settle
     words = KeepingWords(ruling, zone)
     subs.by_word |= {"always": words.always, "总是": words.always, "never": words.never, "从不": words.never}
 
@@ -93,6 +100,8 @@ class _Subcommands:
         self._recall = recall
         self._people = people
         self._zone = zone
+        self.settle: Callable[[Reader], None] = lambda _: None
+        """Called when somebody clears their memory: what they said before must not come back afterwards."""
         self.by_word: dict[str, _Sub] = {
             "list": self.listed,
             "列表": self.listed,
@@ -191,6 +200,7 @@ class _Subcommands:
             own = Scope.of_person(invocation.reader.person)
             seen = self._memory.library.beliefs(sight(invocation.reader), (own,))
             return _surely(sum(known.belief.current for known in seen)).say(invocation.language)
+        self.settle(invocation.reader)
         return _cleared(await self._memory.editing.clear(self.by(invocation))).say(invocation.language)
 
 
