@@ -205,10 +205,10 @@ async def test_the_status_counts_what_the_owner_may_know_of_and_shows_nothing_of
     (told,) = await chat.say("/memory-status")
     lines = told.splitlines()
     assert lines[1:5] == [
-        "- 你自己：情况 2、偏好 1",
-        "- 全局：情况 1",
+        "- 你自己：基本情况 2、偏好 1",
+        "- 全局：基本情况 1",
         "- 群聊 qq:777（manual）：事情 1",
-        "- qq-10002 公开的：情况 1",
+        "- qq-10002 公开的：基本情况 1",
     ]
     assert lines[5] == "索引：没有向量，按字面找，7 条，没有重建过。"
     assert lines[6].startswith("⚠ 读不了 users/owner/records/broken.md：")
