@@ -25,6 +25,7 @@ from qingtuan.identity.privacy import (
     event_sight,
     history_visible,
     label_of,
+    may_review,
     may_write,
     merged,
     sight,
@@ -186,6 +187,33 @@ def test_a_summary_of_a_group_reads_what_everybody_read() -> None:
 )
 def test_who_writes_where(reader: Reader, scope: Scope, writes_group: bool, may: bool) -> None:
     assert may_write(reader, scope, writes_group=writes_group) is may
+
+
+@pytest.mark.parametrize(
+    ("role", "space", "scope", "speaker", "writes", "may"),
+    [
+        (Role.MEMBER, "private", "user:li", "li", False, True),
+        (Role.MEMBER, "private", "user:former", "former", False, True),
+        (Role.MEMBER, "private", "user:ming", "li", False, False),
+        (Role.MEMBER, "group", "user:li", "li", False, False),
+        (Role.GUEST, "private", "user:li", "li", False, False),
+        (Role.OWNER, "private", "user:ming", "ming", False, False),
+        (Role.OWNER, "private", "group:qq:777", "ming", False, True),
+        (Role.OWNER, "group", "group:qq:777", "ming", False, False),
+        (Role.MEMBER, "private", "group:qq:777", "li", True, True),
+        (Role.MEMBER, "private", "group:qq:777", "li", False, False),
+        (Role.MEMBER, "private", "group:qq:777", "ming", True, False),
+        (Role.MEMBER, "private", "group:qq:777", None, True, False),
+        (Role.OWNER, "private", "shared", None, False, True),
+        (Role.MEMBER, "private", "shared", "li", True, False),
+    ],
+)
+def test_what_waits_is_put_before_who_may_decide_about_it_in_private(
+    role: Role, space: str, scope: str, speaker: str | None, writes: bool, may: bool
+) -> None:
+    here = Space("group", "qq:777") if space == "group" else Space("private", "qq:10002")
+    reader = Reader("owner" if role is Role.OWNER else "li", role, here, frozenset({"former"}))
+    assert may_review(reader, Scope.parse(scope), speaker=speaker, writes_group=writes) is may
 
 
 @pytest.mark.parametrize(

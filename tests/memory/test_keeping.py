@@ -133,6 +133,7 @@ def test_always_looks_at_the_person_s_sentence_alone() -> None:
 def test_a_page_by_hand_is_read_as_it_stands() -> None:
     assert texts(page(BY_HAND)) == (["我的课表", "老板说的事", "作业截止时间"], ["体重、健康状况", "salary or bonus"])
     assert texts(page("# x\n- 什么都不算\n")) == ([], [])
+    assert texts(page("# Never mind\n- b\n")) == ([], [])
     assert texts(page("# x\n## Always\n- a\n## Never ever\n- b\n")) == (["a"], ["b"])
 
 
@@ -154,6 +155,8 @@ def test_a_new_page_says_what_it_is_for(language: str) -> None:
     made = with_rule(with_rule(made, "a", DAY, always=False), "b", DAY, always=True)
     assert texts(made) == (["b"], ["a"])
     assert made.beliefs == ()
+    always, never = ("总是记住", "从不记住") if language == "zh" else ("Always", "Never")
+    assert made.body.partition("\n\n")[2].partition("\n\n")[2] == f"## {always}\n- b\n\n## {never}\n- a"
 
 
 @pytest.mark.parametrize("nasty", PAGES)

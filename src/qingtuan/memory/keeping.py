@@ -23,7 +23,7 @@ from qingtuan.identity.scopes import SHARED, Scope, Visibility
 from qingtuan.language import Language, Words
 from qingtuan.memory.beliefs import Candidate
 from qingtuan.memory.likeness import fold
-from qingtuan.memory.wiki.blocks import scan
+from qingtuan.memory.wiki.blocks import Heading, scan
 from qingtuan.memory.wiki.lines import inserted, removed
 from qingtuan.memory.wiki.one_line import one_line
 from qingtuan.memory.wiki.page import Page, new_page, read_page
@@ -159,9 +159,8 @@ def _kind_at(page: Page, line: int) -> bool | None:
     for heading in scan([each.text for each in page.lines], page.layout.body).headings:
         if heading.line > line:
             break
-        found = _KIND.match(heading.text or "")
-        if found is not None:
-            kind, level = found["always"] is not None, heading.level
+        if (found := _named(heading)) is not None:
+            kind, level = found, heading.level
         elif heading.level <= level:
             kind, level = None, 0
     return kind
@@ -169,16 +168,20 @@ def _kind_at(page: Page, line: int) -> bool | None:
 
 def _end_of_section(page: Page, *, always: bool) -> int | None:
     """Where the text below the first heading of a kind ends; None if there is no such heading."""
-    name = "always" if always else "never"
     headings = scan([each.text for each in page.lines], page.layout.body).headings
     for index, heading in enumerate(headings):
-        found = _KIND.match(heading.text or "")
-        if found is not None and found[name] is not None:
+        if _named(heading) is always:
             end = min(_end(page), headings[index + 1].line if index + 1 < len(headings) else len(page.lines))
             while end > heading.line + 1 and not page.lines[end - 1].text.strip():
                 end -= 1
             return end
     return None
+
+
+def _named(heading: Heading) -> bool | None:
+    """The kind that a heading names, below the title of the page: True for always, False for never."""
+    found = _KIND.match(heading.text or "") if heading.level > 1 else None
+    return None if found is None else found["always"] is not None
 
 
 def _end(page: Page) -> int:

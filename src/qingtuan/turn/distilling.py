@@ -102,29 +102,29 @@ def summed_up(done: Distilled, language: Language, *, in_group: bool = False) ->
         lines.append(_FAILED.say(language).format(count=done.failed))
     if done.gained.proposed:
         lines.append((_WHERE_THERE if in_group else _WHERE).say(language))
-    money = " + ".join(f"{amount:.4f} {currency}" for currency, amount in done.spent.cost.items())
-    used = _USED.say(language).format(answers=done.spent.answers, tokens=done.spent.tokens)
-    return "\n".join(
-        [*lines, f"{used}{_COSTS.say(language).format(money=money)}" if money else f"{used}{_STOP.say(language)}"]
-    )
+    money = "".join(f"，{amount:.4f} {currency}" for currency, amount in done.spent.cost.items())
+    money = money if language == "zh" else money.replace("，", ", ")
+    used = _USED.say(language).format(answers=done.spent.answers, tokens=done.spent.tokens, money=money)
+    return "\n".join([*lines, used])
 
 
 _PLANNED = Words(
     "在看 {days} 说过的 {messages} 条话，分 {chunks} 段问模型。",
-    "Going through {messages} messages of {days}, in {chunks} questions.",
+    "Messages of {days} to go through: {messages}; questions to the model: {chunks}.",
 )
-_LEFT_OUT = Words("更早的 {count} 条这次不看。", " {count} older ones are left out this time.")
-_FOUND = Words("看完了，找出 {count} 条可能要记的。", "Done: {count} things may be worth remembering.")
+_LEFT_OUT = Words("更早的 {count} 条这次不看。", " Older ones, left out this time: {count}.")
+_FOUND = Words("看完了，找出 {count} 条可能要记的。", "Done. Perhaps worth remembering: {count}.")
 _NOTHING = Words("看完了，没有新的要记。", "Done: there is nothing new to remember.")
 _KNOWN = Words(
     "另有 {count} 条已经记着、在等你点头或者你说过不要，没有再提。",
-    "{count} more are known, wait already, or were not wanted.",
+    "Known, waiting already or not wanted, and not proposed again: {count}.",
 )
 _FAILED = Words(
-    "有 {count} 段模型没看成，过一会儿可以再来一次。", "The model could not read {count} parts; try again later."
+    "有 {count} 段模型没看成，过一会儿可以再来一次。",
+    "Parts that the model could not read: {count}; try again later.",
 )
 _WHERE = Words("看和定：/审核", "See and decide: /review")
 _WHERE_THERE = Words("各自私聊里 /审核 看。", "See /review in private.")
-_USED = Words("问了 {answers} 次模型，{tokens} 词元", "{answers} questions, {tokens} tokens")
-_COSTS = Words("，{money}。", ", {money}.")
-_STOP = Words("。", ".")
+_USED = Words(
+    "问了 {answers} 次模型，{tokens} 词元{money}。", "Questions to the model: {answers}; tokens: {tokens}{money}."
+)
