@@ -24,8 +24,8 @@ from tests.memory.wiki.nasty import ENGLISH, PLAIN, TEMPLATE, any_page
 
 TODAY = date(2026, 11, 29)
 ZONE = ZoneInfo("Asia/Shanghai")
-SAID = {f"evt_{day}": datetime(2026, 6, day, 12, tzinfo=ZONE) for day in range(1, 31)}
-BASIS = Basis(first=100, today=TODAY, zone=ZONE, aliases={}, said=SAID.get)
+SAID: dict[str, datetime | None] = {f"evt_{day}": datetime(2026, 6, day, 12, tzinfo=ZONE) for day in range(1, 31)}
+BASIS = Basis(first=100, today=TODAY, zone=ZONE, aliases={}, said=SAID)
 
 quick = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -210,7 +210,7 @@ def test_no_line_of_either_folder_is_missing(ours: dict[str, Page], theirs: dict
     there = {normalise_text(one.belief.statement) for one in Holdings(after).entries}
     for text in [*lines_of(ours.values()), *(text for one in theirs.values() for text in told_by(one))]:
         wanted = core(text)
-        if wanted.startswith("updated:") or not wanted:
+        if wanted.startswith("updated:") or wanted in ("", "## 当前", "## 历史", "## Current", "## History"):
             continue
         known = normalise_text(wanted) in there
         assert known or any(wanted in line for line in said), text

@@ -64,6 +64,9 @@ async def test_two_accounts_become_one_person(chat: Conversation) -> None:
     (linked,) = await chat.say("好的", TG)
     assert linked == "关联好了：qq:10002 和 tg:42 是同一个人了。要分开：/unlink"
     assert chat.deliver(Space("private", QQ)) == ["tg:42 确认了，和 qq:10002 是同一个人了。要分开：/unlink"]
+    assert chat.deliver(Space("private", OWNER)) == [
+        "成员 qq-10002 关联了账号：qq:10002 和 tg:42 现在是同一个人，都按成员算。"
+    ]
     assert "#1 我养了一只猫叫年糕" in (await chat.say("/memory", TG))[0]
     who = (await chat.say("/whoami", TG))[0]
     assert "你是成员（qq-10002）" in who
@@ -158,11 +161,22 @@ async def test_what_was_said_under_the_old_id_is_found_and_counted(chat: Convers
     assert "我的学生证丢在三号楼了" in [line.text for line in found.lines if line.own]
     assert before == (await chat.say("/cost", QQ))[0]
     assert "今天用了 1/200 轮" in (await chat.say("/whoami", QQ))[0]
+    await chat.say("/memory add 住在宿舍三栋", TG)
     await chat.say("/unlink tg:42", QQ)
     found = await chat.app.remembering.recollection.recall(
         chat.app.kit.people.reader(QQ, Space("private", QQ)), query="学生证"
     )
     assert found.lines == ()
+
+
+async def test_why_leads_to_what_the_other_account_said(chat: Conversation) -> None:
+    chat.home.people_file.write_text(f'[persons.li]\naccounts = ["{TG}"]\nmember = true\n', "utf-8")
+    await chat.say("/memory add 住在宿舍三栋", TG)
+    await link(chat)
+    (story,) = await chat.say("/memory why 1", QQ)
+    assert "住在宿舍三栋" in story
+    assert "/memory add" in story, "the sentence itself"
+    assert "拿掉" not in story
 
 
 async def test_a_no_links_nothing_and_both_are_told(chat: Conversation) -> None:

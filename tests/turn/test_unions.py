@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Place
 from qingtuan.identity import code_book, links
 from qingtuan.memory.joining import Joining
 from qingtuan.messages import Space
@@ -114,13 +115,23 @@ async def test_the_tables_are_made_from_the_events(chat: Conversation) -> None:
     assert contents() == before
 
 
+async def test_who_was_forgotten_is_linked_to_nobody(chat: Conversation) -> None:
+    await ask(chat)
+    await chat.say("确认", TG)
+    log = chat.app.kit.record.log
+    log.append(Kind.PERSON_FORGOTTEN, Place(person="li"))
+    assert log.database.rows("SELECT * FROM links") == []
+    await chat.restart()
+    assert await memory(chat, QQ) == ["#1 喜欢喝茶", "#2 住在宿舍三栋"]
+
+
 async def test_parting_by_hand_in_the_file_parts_the_memory(chat: Conversation) -> None:
     before = pages(chat)
     await ask(chat)
     await chat.say("确认", TG)
     chat.home.people_file.write_text(LI, "utf-8")
-    told = await chat.say("/whoami")
-    assert "people.toml 里 li 不再是 qq-10002" in told[0]
+    (_, told, _) = await chat.say("/whoami")
+    assert "people.toml 里 li 不再是 qq-10002" in told
     assert pages(chat) == before
     reader = chat.app.kit.people.reader(QQ, Space("private", QQ))
     assert reader.ids == {"qq-10002"}
@@ -132,6 +143,6 @@ async def test_what_is_not_ones_own_cannot_be_parted(chat: Conversation) -> None
     assert await chat.say("/unlink qq:10001", TG) == ["这不是你的账号。"]
     assert "这个账号拆不开" in (await chat.say("/unlink qq:10002", TG))[0]
     assert "要写成账号" in (await chat.say("/unlink 小李", TG))[0]
-    assert "没有关联过" in (await chat.say("/unlink"))[0]
+    assert "没有关联过" in (await chat.say("/unlink"))[-1]
     assert "这个账号拆不开" in (await chat.say("/unlink cli:local", OWNER))[0]
     assert not chat.events(Kind.PERSON_PARTED)

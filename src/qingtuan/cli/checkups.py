@@ -15,6 +15,7 @@ from typing import Literal
 from qingtuan.app.models import model_config, weights_in_use
 from qingtuan.backups.shelf import kept, last_of
 from qingtuan.cli.first_use import uses_embedded
+from qingtuan.cli.persons import people_of
 from qingtuan.cli.reading import record
 from qingtuan.cli.shell import Shell
 from qingtuan.cli.silences import mending, silences, summary
@@ -22,7 +23,6 @@ from qingtuan.cli.trial import tried
 from qingtuan.errors import NotThere, PageUnreadable, QingtuanError, StorageFailed
 from qingtuan.events.turns import open_turns
 from qingtuan.home import HomeLock
-from qingtuan.identity.people import People
 from qingtuan.identity.scopes import Role, Scope
 from qingtuan.indexes.base import Entry
 from qingtuan.indexes.embedding import Embeddings, make_embedder
@@ -114,13 +114,16 @@ async def _settings(shell: Shell) -> Finding:
 
 
 async def _people(shell: Shell) -> Finding:
-    settings = shell.settings
-    people = People.load(
-        shell.home.people_file, owner_accounts=settings.owner.accounts, members=settings.access.members
-    )
-    listed = [person for account in settings.access.members if (person := people.find(account))]
+    people, accounts = people_of(shell), shell.settings.access.members
+    listed = [person for account in accounts if (person := people.find(account))]
     members = {person.id for person in (*people, *listed) if people.role(person) is Role.MEMBER}
-    return Finding("ok", _said(_WHO, " ".join(people.owner.accounts), len(members)))
+    said = _said(_WHO, " ".join(people.owner.accounts), len(members))
+    scopes = {scope for path in _read_pages(shell)[0] if (scope := scope_of(path)) is not None}
+    nobodies = [scope.folder for scope in sorted(scopes) if scope.kind == "user" and not people.person(scope.id)]
+    if nobodies:
+        whose = _said(_NOBODYS, " ".join(nobodies))
+        return Finding("note", Words(f"{said.zh}。{whose.zh}", f"{said.en}. {whose.en}"), _JOINED_LATER)
+    return Finding("ok", said)
 
 
 async def _model(shell: Shell) -> Finding:
@@ -305,6 +308,11 @@ _UNWRITABLE = Words("{0} 写不了。", "{0} cannot be written.")
 _OWN = Words("chown -R $USER {0}，或用 QINGTUAN_HOME 换个位置", "chown -R $USER {0}, or set QINGTUAN_HOME")
 _NOT_RUNNING = Words("没有在运行", "nothing runs at the moment")
 _RUNNING = Words("有一个在运行", "an instance is running")
+_NOBODYS = Words("没有人的记忆：{0}", "Memory of nobody: {0}")
+_JOINED_LATER = Words(
+    "在 people.toml 里有了主的，下次启动时合过去；别的写进 people.toml 或移走",
+    "What is somebody's by people.toml is joined at the next start; name the others there, or move them away",
+)
 _WHO = Words("主人 {0}；成员 {1} 位", "owner {0}; members: {1}")
 _NO_MODEL = Words("没有可用的模型。", "There is no model.")
 _SET_MODEL = Words("qingtuan init 填密钥，或 qingtuan model pull", "qingtuan init enters a key, or qingtuan model pull")

@@ -7,10 +7,10 @@ import re
 
 from qingtuan.channels.cli.link import Speaker
 from qingtuan.cli.parser import Parser
+from qingtuan.cli.persons import person_of
 from qingtuan.cli.shell import Shell
-from qingtuan.errors import NotThere, UsageWrong
+from qingtuan.errors import UsageWrong
 from qingtuan.identity.accounts import LOCAL, is_account
-from qingtuan.identity.people import People
 from qingtuan.language import Words
 from qingtuan.messages import Space
 
@@ -24,7 +24,6 @@ _SPACE = Words(
 _SESSION = Words("会话的名字或编号（默认正在进行的那个）", "name or id of a session (default: the running one)")
 _NO_ACCOUNT = Words("{0} 不是账号，要写成 qq:10001 这样。", "{0} is no account; write it like qq:10001.")
 _NO_SPACE = Words("{0} 不是地方，要写成 private 或 group:777。", "{0} is no space; write private or group:777.")
-_NOBODY = Words("没有 {0} 这个人。", "There is no person {0}.")
 PERSON = Words("谁的（默认主人）", "whose (default: the owner's)")
 _GROUP = re.compile(r"[a-z][a-z0-9]*:[^\s:][^\s]*")
 
@@ -46,13 +45,7 @@ def speaker_of(args: argparse.Namespace) -> Speaker:
 
 def speaker_of_person(person_id: str, space: str, shell: Shell) -> Speaker:
     """A person by their first account, in the space that `space` names for it. Raises `NotThere`, `UsageWrong`."""
-    settings = shell.settings
-    people = People.load(
-        shell.home.people_file, owner_accounts=settings.owner.accounts, members=settings.access.members
-    )
-    person = people.person(person_id)
-    if person is None:
-        raise NotThere(Words(_NOBODY.zh.format(person_id), _NOBODY.en.format(person_id)))
+    person = person_of(person_id, shell)
     account = person.accounts[0] if person.accounts else LOCAL
     return Speaker(account, space_of(space, account))
 

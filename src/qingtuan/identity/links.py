@@ -19,6 +19,9 @@ from qingtuan.storage.sqlite import Database
 
 def project(database: Database, event: Event) -> None:
     """Keep `links` up to date."""
+    if event.kind is Kind.PERSON_FORGOTTEN:
+        person = event.place.person
+        database.execute("DELETE FROM links WHERE kept = ? OR gone = ?", (person, person))
     if event.forgotten:
         return
     if event.kind in (Kind.PERSON_LINKED, Kind.PERSON_CLAIMED):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
@@ -75,11 +76,13 @@ class Joining:
         await self._memory.edited([scope.folder for scope in scopes])
         done: list[United] = []
 
-        def plan() -> Arrangement | None:
-            theirs = self._folder(scopes[1])
+        async def plan() -> Arrangement | None:
+            kept_folder, theirs = map(self._folder, scopes)
             if not (theirs.pages or theirs.notes or theirs.other):
                 return None
-            done[:] = [united(self._folder(scopes[0]), theirs, self._basis(scopes[0], by))]
+            basis = self._basis(scopes[0], by, kept_folder.sources | theirs.sources)
+            # Of long memories it takes seconds, in which others want to be answered.
+            done[:] = [await asyncio.to_thread(united, kept_folder, theirs, basis)]
             return Arrangement(self._changes(done[0]), f"关联：{gone} 并入 {kept}")
 
         await self._writer.arrange(by, plan)
@@ -88,14 +91,14 @@ class Joining:
             return Joined(left=left)
         return Joined(done[0].entries, done[0].known, done[0].settled, left)
 
-    def _basis(self, scope: Scope, by: By) -> Basis:
+    def _basis(self, scope: Scope, by: By, sources: Iterable[str]) -> Basis:
         standing = self._writer.standing(scope, by)
         return Basis(
             first=standing.holdings.next_number(standing.floor),
             today=standing.today,
             zone=standing.zone,
             aliases=standing.aliases,
-            said=standing.said,
+            said={source: standing.said(source) for source in sources},
         )
 
     def _folder(self, scope: Scope) -> Folder:
@@ -130,7 +133,7 @@ class Joining:
         undoes = list(dict.fromkeys(write.event for write in writes))
         came, stayed = self._came(link, pages), list[str]()
 
-        def plan() -> Arrangement | None:
+        async def plan() -> Arrangement | None:
             stayed.clear()
             changes, taken = list[Change](), set(self._store.hashes())
             for path, versions in pages.items():

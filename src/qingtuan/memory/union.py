@@ -8,7 +8,7 @@ later holds, and the other goes to 历史 with its days.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -41,6 +41,12 @@ class Folder:
     """Further paths at which something stands."""
 
     @property
+    def sources(self) -> frozenset[str]:
+        """The events in which its entries were said."""
+        entries = (belief for page in self.pages.values() for belief in page.beliefs)
+        return frozenset(belief.data.source for belief in entries if belief.data.source)
+
+    @property
     def paths(self) -> frozenset[str]:
         """Every path at which something stands."""
         return frozenset((*self.pages, *self.notes, *self.other, *self.taken))
@@ -55,8 +61,8 @@ class Basis:
     today: date
     zone: tzinfo
     aliases: Mapping[str, str]
-    said: Callable[[str], datetime | None]
-    """When the statement in an event was made."""
+    said: Mapping[str, datetime | None]
+    """By event, when the statement in it was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,47 +165,39 @@ class _Union:
 
     def _meet(self, entry: Entry, holdings: Holdings) -> dict[str, Page]:
         """The pages that change because an entry that came meets those that were there."""
-        for other in self._about(entry, holdings):
-            with suppress(KeyError, PageUnreadable):  # something a person did to the line: both stay as they are
-                if changed := self._met(entry, other, holdings):
-                    return changed
-        return {}
-
-    def _about(self, entry: Entry, holdings: Holdings) -> Iterator[Entry]:
-        """The entries beside which it is to be held, those that say the same first."""
-        wording = self._wording(entry)
-        found = [
+        data = entry.data
+        statement, subject = entry.belief.statement, data.subject or SELF
+        wording = Wording(statement, subject, data.predicate, data.value, self._basis.aliases)
+        others = [
             other
             for other in holdings.about(wording, None)
             if other.number not in self._came and other.belief.current == entry.belief.current
         ]
-        yield from sorted(found, key=lambda other: not self._same(entry, other))
+        same = [other for other in others if self._same(entry, other, wording)]
+        rivals = [other for other in others if other not in same and self._rivals(entry, other, wording)]
+        for other in (*same, *rivals):
+            with suppress(KeyError, PageUnreadable):  # something a person did to the line: both stay as they are
+                if changed := self._met(entry, other, holdings, known=other in same):
+                    return changed
+        return {}
 
-    def _met(self, entry: Entry, other: Entry, holdings: Holdings) -> dict[str, Page]:
-        """The pages that change because an entry that came meets one that was there."""
-        if self._same(entry, other):
+    def _met(self, entry: Entry, other: Entry, holdings: Holdings, *, known: bool) -> dict[str, Page]:
+        if known:
             return self._folded(entry, other, holdings)
-        if not entry.belief.current or not self._rivals(entry, other):
-            return {}
-        later = self._later(entry, other)
-        return self._ended(other, entry, holdings) if later else self._ended(entry, other, holdings)
+        return self._ended(*((other, entry) if self._later(entry, other) else (entry, other)), holdings)
 
-    def _wording(self, entry: Entry) -> Wording:
-        data = entry.data
-        return Wording(entry.belief.statement, data.subject or SELF, data.predicate, data.value, self._basis.aliases)
-
-    def _same(self, entry: Entry, other: Entry) -> bool:
+    def _same(self, entry: Entry, other: Entry, wording: Wording) -> bool:
         if not entry.belief.current:
             return entry.belief.text == other.belief.text
         if self._over(entry) or self._over(other):
             return False
         many = entry.data.many or other.data.many
-        return self._wording(entry).said_by(other.belief, same_message=False, many=many)
+        return wording.said_by(other.belief, same_message=False, many=many)
 
-    def _rivals(self, entry: Entry, other: Entry) -> bool:
-        if entry.data.many or other.data.many or self._over(entry) or self._over(other):
+    def _rivals(self, entry: Entry, other: Entry, wording: Wording) -> bool:
+        if not entry.belief.current or entry.data.many or other.data.many:
             return False
-        return self._wording(entry).same_question(other.data)
+        return not self._over(entry) and not self._over(other) and wording.same_question(other.data)
 
     def _over(self, entry: Entry) -> bool:
         return entry.data.until is not None and entry.data.until < self._basis.today
@@ -269,7 +267,7 @@ class _Union:
         return self._said(entry) > self._said(other)
 
     def _said(self, entry: Entry) -> datetime:
-        said = self._basis.said(entry.data.source) if entry.data.source else None
+        said = self._basis.said.get(entry.data.source or "")
         day = entry.data.since or self._pages[entry.path].updated
         return said or (self._morning(min(day, self._basis.today)) if day else datetime.min.replace(tzinfo=UTC))
 

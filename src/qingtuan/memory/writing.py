@@ -6,7 +6,7 @@ Nothing is overwritten unread, and what became of every belief on the written pa
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -187,7 +187,7 @@ class Writer:
             self.tell(before, dict(self.numbered(paths)), by)
         return written
 
-    async def arrange(self, by: By, plan: Callable[[], Arrangement | None]) -> Written | None:
+    async def arrange(self, by: By, plan: Callable[[], Awaitable[Arrangement | None]]) -> Written | None:
         """Carry out a plan that moves and deletes whole pages, in one write, and tell what became of the entries on
         them; None for nothing.
 
@@ -197,7 +197,7 @@ class Writer:
         """
         async with self._lock:
             for _ in range(_TRIES):
-                wanted = plan()
+                wanted = await plan()
                 if wanted is None:
                     return None
                 paths = [change.path for change in wanted.changes]

@@ -24,11 +24,11 @@ from qingtuan.events.outbox import notice
 from qingtuan.identity.accounts import OWNER, Person
 from qingtuan.identity.code_book import CodeBook, Given
 from qingtuan.identity.people_edits import Taken, linked
-from qingtuan.identity.scopes import Reader
+from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Language, Words
 from qingtuan.memory.joining import Joined
 from qingtuan.messages import Inbound, Space
-from qingtuan.turn.questions import place_in
+from qingtuan.turn.questions import owner_chat, owners_place, place_in
 from qingtuan.turn.unions import Unions
 from qingtuan.turn.work import Work
 
@@ -235,6 +235,8 @@ class Linking:
         if given is not None and given.event.place.space != place.space and kit.people.person(kept) is not None:
             there = _CLAIMED if claimed else _LINKED_THERE
             self._tell(given, there, more=_memory(joined, language), **facts)
+        if kept != OWNER:
+            self._tell_owner(event, kept)
 
     # Saying
 
@@ -253,6 +255,16 @@ class Linking:
         chat = Chat(str(given.event.payload["channel"]), asked.space)
         with self._work.saying() as say:
             say(notice(chat.channel, text), place_in(self._kit, chat, person), given.event.id)
+
+    def _tell_owner(self, event: Event, kept: str) -> None:
+        """Who is listed brought somebody in who was not: the owner, who made the list, hears of it."""
+        kit, chat = self._kit, owner_chat(self._kit)
+        person = kit.people.person(kept)
+        if person is None or kit.people.role(person) is not Role.MEMBER:
+            return
+        text = _MEMBER_LINKED.say(self._language(OWNER)).format(**event.payload)
+        with self._work.saying() as say:
+            say(notice(chat.channel, text), owners_place(kit, chat), event.id)
 
     def _language(self, person_id: str) -> Language:
         person = self._kit.people.person(person_id)
@@ -327,6 +339,10 @@ _LINKED = Words(
 _LINKED_THERE = Words(
     "{with} 确认了，和 {by} 是同一个人了。要分开：/unlink",
     "{with} has confirmed: it and {by} are one person now. To part them: /unlink",
+)
+_MEMBER_LINKED = Words(
+    "成员 {kept} 关联了账号：{by} 和 {with} 现在是同一个人，都按成员算。",
+    "Member {kept} has linked accounts: {by} and {with} are one person now, and both a member.",
 )
 _CAME = Words("记忆合在一起了：那边的 {count} 条都过来了。", "The memories are one: {count} entries came over.")
 _KNOWN = Words("{count} 条两边都有，留一份。", "{count} of them both had; one is kept.")
