@@ -241,7 +241,7 @@ class Syncing:
         await exchange.deliver(commit, await self._head())
         settled: list[Reconciled] = []
 
-        def plan() -> Arrangement:
+        async def plan() -> Arrangement:
             settled[:] = self._landing.reconciled(arrived, by, trusted=trusted)
             pages = [(path, data) for one in settled for path, data in sorted(one.pages.items())]
             changes = [Change(path, self._landing.content(path), data) for path, data in pages]
