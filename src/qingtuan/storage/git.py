@@ -3,7 +3,8 @@
 Commits are made from bytes, by `git fast-import`, and never from the working tree or the index: no filter runs
 on the way, nothing that the owner has staged slips in, and a merge that they have begun is no obstacle. It costs
 two short processes whatever the number of files (`git add` and `git commit` look at every file of the index).
-History only grows: nothing here resets, rebases, or forces.
+History only grows: nothing here resets, rebases, or forces. Only what must be gone for good makes another one
+(`rewrite`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import asyncio
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,6 +25,9 @@ from qingtuan.language import Words
 from qingtuan.storage.files import read_regular, write_atomic
 from qingtuan.storage.git_command import GitCommand
 from qingtuan.storage.git_objects import Blob, blob_id, changes_of, contents_of
+from qingtuan.storage.git_replacing import let_go, remotes_of, replaced, settle
+from qingtuan.storage.git_rewriting import Rewriting, Rewritten
+from qingtuan.storage.git_stream import Rules
 
 _OLDEST = (2, 32)
 """The first git that takes its configuration from the environment and joins packs step by step."""
@@ -118,6 +122,7 @@ class Repository:
     def __init__(self, folder: Path, clock: Clock, *, executable: str = "git") -> None:
         self.folder = folder
         self._git = folder / ".git"
+        self._executable = executable
         self._command = GitCommand(folder, clock, executable=executable)
         self._writer = asyncio.Lock()
         self._born = False
@@ -149,6 +154,7 @@ class Repository:
                     f"{self._git} is not a real folder, so it is left alone. Please move it away and try again.",
                 )
             )
+        let_go(self.folder)
         if not (self._git / "HEAD").exists():
             await self._command.change("init", "--quiet", "--template=", "--initial-branch=main")
             write_atomic(self._git / "config", _CONFIG_FILE)
@@ -279,6 +285,37 @@ class Repository:
             self._packs = None
             if await self.head() is not None:
                 await self._command.change("commit-graph", "write", "--reachable", "--changed-paths", limit=_LONG)
+
+    # -------------------------------------------------------------------------------------------- rewriting
+
+    async def rewrite(
+        self,
+        rules: Rules,
+        token: str,
+        agree: Callable[[Rewritten], None],
+        tell: Callable[[int], None] = lambda _: None,
+    ) -> Rewritten:
+        """Let rules go over the whole history: another repository is made and proven, and then takes the place of
+        this one, none of whose objects is left (`git_replacing.replaced`).
+
+        Raises:
+            StorageFailed: another git kept its lock, git refuses, or the disk does.
+        """
+        async with self._writer:
+            await self._command.wait_for_index()
+            rewriting = Rewriting(self.folder, rules, executable=self._executable)
+            made = await replaced(rewriting, token, agree, tell)
+            self._born, self._packs = False, None
+        return made
+
+    def settle(self, token: str | None) -> None:
+        """After a crash, before anything else: go on with the rewriting that was agreed to for `token`. Raises
+        `StorageFailed`."""
+        settle(self.folder, token)
+
+    async def remotes(self) -> dict[str, str]:
+        """Where else the history may lie: the addresses of the remotes that the owner has set, by name."""
+        return await remotes_of(self._command)
 
     # ---------------------------------------------------------------------------------------------- reading
 

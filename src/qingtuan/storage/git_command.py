@@ -130,7 +130,7 @@ class GitCommand:
             if not _BUSY.search(result.err):
                 raise _failed(arguments[0], result)
             if self._clock.monotonic() >= deadline:
-                raise self._locked(result.err)
+                raise self.locked(result.err)
             await self._clock.sleep(pause)
             pause = min(2 * pause, 0.5)
 
@@ -144,7 +144,7 @@ class GitCommand:
         deadline, pause = self._clock.monotonic() + _PATIENCE, 0.02
         while lock.exists():
             if self._clock.monotonic() >= deadline:
-                raise self._locked(os.fsencode(f"'{lock}'"))
+                raise self.locked(os.fsencode(f"'{lock}'"))
             await self._clock.sleep(pause)
             pause = min(2 * pause, 0.5)
 
@@ -214,7 +214,8 @@ class GitCommand:
             Words(f"git 启动不了：{error.strerror}。", f"git cannot be started: {error.strerror}."), detail=str(error)
         )
 
-    def _locked(self, message: bytes) -> StorageFailed:
+    def locked(self, message: bytes) -> StorageFailed:
+        """The error about a lock that was not given up; git's `message` names it."""
         found = re.search(rb"'([^'\n]*\.lock)'", message)
         lock = os.fsdecode(found[1]) if found else str(self._folder / ".git" / "index.lock")
         return StorageFailed(
