@@ -171,7 +171,8 @@ class Conversation:
         """Hand over what waits for a space, as its platform would take it; the texts."""
         outbox = self.app.kit.record.outbox
         self.clock.advance(timedelta(seconds=1))
-        rows = self.app.kit.record.log.of_kind(Kind.MESSAGE_SENT, limit=10_000)
+        sent = self.app.kit.record.log.of_kind(Kind.MESSAGE_SENT, limit=10_000)
+        rows = [event for event in sent if not event.forgotten]
         waiting = {
             event.id for channel in {row.payload["channel"] for row in rows} for event in outbox.waiting(channel, space)
         }

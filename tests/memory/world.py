@@ -19,6 +19,11 @@ from qingtuan.ids import Ids
 from qingtuan.indexes.base import Embedder
 from qingtuan.indexes.indexes import Indexes
 from qingtuan.memory.acts import By, Remembered, Wish
+from qingtuan.memory.asking import Customs
+from qingtuan.memory.compressing import SummaryRules
+from qingtuan.memory.episodes import Episodes
+from qingtuan.memory.erasing.erasures import Erasures, Places
+from qingtuan.memory.erasing.purging import Purging
 from qingtuan.memory.injection import Budget
 from qingtuan.memory.known import Known
 from qingtuan.memory.library import Library
@@ -26,8 +31,10 @@ from qingtuan.memory.memory import Memory, Policies
 from qingtuan.memory.notes import Notes
 from qingtuan.memory.recall import Listener, Recall
 from qingtuan.memory.reviewing import Handler, Reviewing
+from qingtuan.memory.summaries import Summaries
 from qingtuan.memory.undoing import Undoing
 from qingtuan.messages import Origin, Space
+from qingtuan.turn.commands.purge import Purge
 from tests.fakes.wiki_world import WikiWorld
 
 ZONE = ZoneInfo("Asia/Shanghai")
@@ -66,6 +73,12 @@ class World:
         self.undoing = Undoing(self.memory.writer)
         self.handlers: dict[str, Handler] = {}
         self.reviewing = Reviewing(self.memory, self.log, PEOPLE, self.clock, self.handlers)
+        summaries = Summaries(self.log, SummaryRules(), Customs(lambda _: "zh", lambda _: ZONE))
+        places = Places(self.root / "media", self.root / "logs", self.root / "backups")
+        episodes = Episodes(self.log, self.indexes.open("episodes"))
+        self.erasures = Erasures(self.log, self.library, self.index, episodes, self.clock, places)
+        self.purging = Purging(self.log, PEOPLE, summaries)
+        self.purge = Purge(self.memory, self.purging, self.erasures, lambda _: False)
 
     async def start(self) -> World:
         await self.memory.recover()

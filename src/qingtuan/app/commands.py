@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from qingtuan.app.erasing import purge_of
 from qingtuan.app.identity import Identity
 from qingtuan.app.memory import Remembering
 from qingtuan.home import Home
@@ -36,6 +37,7 @@ def commands_of(
     """The registry, with the owner's own commands at its end."""
     commands: list[Commands] = []
     kit, queues = work.kit, work.queues
+    purge = purge_of(parts, kit, queues)
 
     def let_be(reader: Reader) -> None:
         person = kit.people.person(reader.person)
@@ -44,7 +46,7 @@ def commands_of(
                 parts.learning.extraction.settle(session)
 
     every = [
-        *memory_commands(parts.memory, parts.ruling, parts.recall, kit.people, parts.customs.zone, let_be),
+        *memory_commands(purge, parts.ruling, parts.recall, kit.people, parts.customs.zone, let_be),
         undo_command(parts.undoing, parts.customs.zone, identity.undo),
         *review_commands(parts.reviewing, kit.people, parts.customs.zone),
         *distill_commands(kit, Distiller(kit, parts.distilling), afterwards.beside),

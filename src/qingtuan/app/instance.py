@@ -12,6 +12,7 @@ from typing import Self
 from qingtuan.app.chores import chores_of, digest_rules
 from qingtuan.app.commands import commands_of
 from qingtuan.app.daily import Daily
+from qingtuan.app.erasing import go_on_erasing
 from qingtuan.app.identity import identity_of, stands_for
 from qingtuan.app.keeping import InStep
 from qingtuan.app.mcp import ServerSupply, servers_of
@@ -228,7 +229,9 @@ class App:
     async def _start(self, *, watch: bool) -> None:
         if self._database.is_copy:
             self.desk.lay_down(self._database.own)
-        await self.remembering.memory.recover()
+        self.remembering.erasures.interrupt_before(self.afterwards.interrupt)
+        await self.remembering.memory.recover(self.remembering.erasures.begun())
+        await go_on_erasing(self.remembering, self.kit.record.log)
         await self.desk.settle()
         await self.servers.start()
         self.kit.book.expire()

@@ -18,6 +18,8 @@ from qingtuan.language import Language
 from qingtuan.memory.asking import Customs
 from qingtuan.memory.compressing import SummaryRules
 from qingtuan.memory.distilling import Distilling
+from qingtuan.memory.erasing.erasures import Erasures, Places
+from qingtuan.memory.erasing.purging import Purging
 from qingtuan.memory.extraction import Extraction, ExtractionRules
 from qingtuan.memory.hearing import Hearing
 from qingtuan.memory.importing.importing import Importing
@@ -69,6 +71,8 @@ class Remembering:
     ruling: Ruling
     recollection: Recollection
     customs: Customs
+    purging: Purging
+    erasures: Erasures
 
     async def inject(self, reader: Reader, words: str) -> Injected:
         """The memory text of a turn."""
@@ -117,6 +121,9 @@ def remembering(home: Home, settings: Settings, people: People, record: Record) 
     extraction = Extraction(log, hearing, ExtractionRules(policies.of, wanted.extract_after))
     recall = Recall(library, log, clock, budget, _listener(customs))
     syncing = Syncing(memory, lambda: remote_of(settings.wiki), clock)
+    summaries = Summaries(log, rules, customs)
+    recollection = Recollection(log, people, indexes.open("episodes"), clock)
+    places = Places(home.media, home.logs, home.backups)
     return Remembering(
         store=store,
         indexes=indexes,
@@ -128,15 +135,17 @@ def remembering(home: Home, settings: Settings, people: People, record: Record) 
         overview=Overview(library, beliefs, lambda: indexes.health, History(repository), recall),
         policies=policies,
         undoing=Undoing(memory.writer),
-        summaries=Summaries(log, rules, customs),
+        summaries=summaries,
         learning=Learning(extraction, memory),
         reviewing=Reviewing(memory, log, people, clock, {PULL: syncing}),
         syncing=syncing,
         distilling=Distilling(log, hearing, memory),
         importing=Importing(memory.writer, clock),
         ruling=Ruling(memory.writer, ids),
-        recollection=Recollection(log, people, indexes.open("episodes"), clock),
+        recollection=recollection,
         customs=customs,
+        purging=Purging(log, people, summaries),
+        erasures=Erasures(log, library, beliefs, recollection.episodes, clock, places),
     )
 
 

@@ -107,7 +107,7 @@ def answers(taken: Taken, kind: str) -> bool:
 
 def sum_up(kit: Kit, inbound: Inbound, trail: Trail, taken: Taken) -> Done:
     """How it ended."""
-    events = [event for turn in trail.turns for event in kit.record.log.of_turn(turn)]
+    events = [event for turn in trail.turns for event in kit.record.log.of_turn(turn) if not event.forgotten]
     status = _status(trail, taken, events)
     language = kit.texts.language
     return Done(

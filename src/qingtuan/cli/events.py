@@ -20,6 +20,8 @@ _POLL_SECONDS = 0.5
 _BATCH = 1000
 _SHORT = 120
 
+_ERASED = Words("（内容已抹掉）", "(erased)")
+
 
 def arguments(parser: Parser) -> None:
     parser.add_argument("-f", "--follow", action="store_true", help=_FOLLOW.say(parser.language))
@@ -66,5 +68,6 @@ def _next(log: Log, session: str | None, after: int) -> list[Event]:
 def _line(event: Event, shell: Shell) -> str:
     when = f"{event.time.astimezone(shell.settings.zone):%m-%d %H:%M:%S}"
     payload = " ".join(dumped(dict(event.payload)).split()) if event.payload else ""
+    payload = shell.say(_ERASED) if event.forgotten else payload
     shown = payload if len(payload) <= _SHORT else f"{payload[:_SHORT]}…"
     return printable(f"{when}  {event.kind:22} {event.place.person or '-':10} {shown}".rstrip())

@@ -14,6 +14,7 @@ from qingtuan.confirmations.confirmation import Answerable, Chat, Confirmation, 
 from qingtuan.confirmations.doubt import in_doubt
 from qingtuan.confirmations.question import Asker, question, wording
 from qingtuan.errors import ToolFailed
+from qingtuan.events.erasing import erased_by
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
 from qingtuan.identity.codes import ALPHABET
@@ -67,8 +68,9 @@ def project(database: Database, event: Event) -> None:
             database.execute(
                 "UPDATE confirmations SET resumed = ? WHERE answer = ? AND resumed IS NULL", (event.id, event.cause)
             )
-        case Kind.PERSON_FORGOTTEN:
-            database.execute("DELETE FROM confirmations WHERE asker = ?", (event.place.person,))
+        case Kind.PERSON_FORGOTTEN | Kind.BELIEF_PURGED:
+            which, values = erased_by(event)
+            database.execute(f"DELETE FROM confirmations WHERE event IN ({which})", values)  # noqa: S608
         case _:
             pass
 

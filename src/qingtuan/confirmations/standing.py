@@ -10,6 +10,7 @@ from typing import Any
 
 from qingtuan.clock import Clock
 from qingtuan.errors import LimitReached, NotThere
+from qingtuan.events.erasing import erased_by
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
 from qingtuan.identity.trust import StandingYes
@@ -42,8 +43,24 @@ def project(database: Database, event: Event) -> None:
                 "UPDATE standing_yes SET used = used + 1, last_used = ? WHERE event = ?",
                 (_millis(event.time), given["event"]),
             )
+        case Kind.PERSON_FORGOTTEN | Kind.BELIEF_PURGED:
+            _erase(database, event)
         case _:
             pass
+
+
+def _erase(database: Database, event: Event) -> None:
+    """Take out what was given by events that are erased, and count the calls that are left."""
+    which, values = erased_by(event)
+    database.execute(f"DELETE FROM standing_yes WHERE event IN ({which})", values)  # noqa: S608 (placeholders)
+    left = (
+        f"FROM events AS c WHERE c.kind = 'tool.started' AND c.seq < ? AND c.id NOT IN ({which})"
+        " AND json_extract(c.payload, '$.standing.event') = standing_yes.event"
+    )
+    database.execute(
+        f"UPDATE standing_yes SET used = (SELECT count(*) {left}), last_used = (SELECT max(c.time) {left})",  # noqa: S608
+        [event.seq, *values, event.seq, *values],
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from qingtuan.events.erasing import ERASING, erased_by
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
 from qingtuan.messages import Space
@@ -19,6 +20,9 @@ Choice = Literal["policy", "persona", "enabled"]
 
 def project(database: Database, event: Event) -> None:
     """Bring `choices` up to date with one event."""
+    if event.kind in ERASING:
+        which, values = erased_by(event)
+        database.execute(f"DELETE FROM choices WHERE event IN ({which})", values)  # noqa: S608 (placeholders)
     if event.kind is not Kind.SETTINGS_CHANGED or "space" not in event.payload:
         return
     space, name, value = (event.payload.get(field) for field in ("space", "name", "value"))

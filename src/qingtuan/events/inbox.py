@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from qingtuan.events.erasing import ERASING, erased_by
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place, event_from_row
 from qingtuan.messages import Attachment, Inbound, Material, Origin, Space
@@ -16,7 +18,12 @@ def project(database: Database, event: Event) -> None:
     """Keep `inbox` up to date: waiting until taken, working until its turn or command has ended."""
     if event.forgotten:
         return
-    if event.kind is Kind.MESSAGE_RECEIVED:
+    if event.kind in ERASING:
+        which, values = erased_by(event)
+        database.execute(f"DELETE FROM inbox WHERE event IN ({which})", values)  # noqa: S608 (placeholders)
+        for message in event.payload.get("known", ()):
+            _know(database, message)
+    elif event.kind is Kind.MESSAGE_RECEIVED:
         database.execute(
             "INSERT INTO inbox (event, channel, space, message_id, session, state) VALUES (?, ?, ?, ?, ?, 'waiting')",
             (
@@ -37,6 +44,15 @@ def project(database: Database, event: Event) -> None:
         database.execute("UPDATE inbox SET state = 'done' WHERE turn = ? AND state <> 'done'", (event.place.turn,))
     elif event.kind is Kind.COMMAND_RUN:
         database.execute("UPDATE inbox SET state = 'done' WHERE event = ?", (event.cause,))
+
+
+def _know(database: Database, message: Mapping[str, str]) -> None:
+    """A message that was erased stays known to have come: delivered once more, it would be heard as a new one."""
+    database.execute(
+        "INSERT INTO inbox (event, channel, space, message_id, session, state)"
+        " SELECT id, ?, space, ?, session, 'done' FROM events WHERE id = ?",
+        (message["channel"], message["message_id"], message["event"]),
+    )
 
 
 @dataclass(frozen=True, slots=True)

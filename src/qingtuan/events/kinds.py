@@ -141,7 +141,14 @@ class Kind(StrEnum):
     )
     BELIEF_RETRACTED = (
         "belief.retracted",
-        Words("一条记忆移到了历史，或者彻底删除了。", "A belief moved to history, or was purged."),
+        Words("一条记忆移到了历史，或者不在页面上了。", "A belief moved to history, or is on no page any more."),
+    )
+    BELIEF_PURGED = (
+        "belief.purged",
+        Words(
+            "一条记忆彻底清除了；点到的事件只剩空壳。",
+            "An entry was erased for good; the events that it names became tombstones.",
+        ),
     )
     BELIEF_PROPOSED = "belief.proposed", Words("一条候选的记忆等着审。", "A candidate waits for review.")
     BELIEF_REVIEWED = (
@@ -186,6 +193,13 @@ class Kind(StrEnum):
     WIKI_SYNCED = (
         "wiki.synced",
         Words("和远程对齐了：推了上去，或者拿了下来。", "The wiki was pushed to its remote, or pulled from there."),
+    )
+    WIKI_REWRITTEN = (
+        "wiki.rewritten",
+        Words(
+            "页面的 git 历史重写了，里面不再有要抹掉的；提交的新旧编号记在内容里。",
+            "The git history of the pages was made anew without what is erased; the payload maps old commits to new.",
+        ),
     )
 
     SUMMARY_WRITTEN = (
@@ -274,4 +288,11 @@ class Kind(StrEnum):
     PERSON_FORGOTTEN = (
         "person.forgotten",
         Words("一个人的一切都抹掉了；事件只剩空壳。", "A person was erased; their events became tombstones."),
+    )
+    ERASURE_FINISHED = (
+        "erasure.finished",
+        Words(
+            "抹掉的东西，文件、索引和 git 历史里也都没有了。",
+            "What was erased is gone from files, indexes and the git history, too.",
+        ),
     )

@@ -45,12 +45,12 @@ class Event:
 
     @property
     def forgotten(self) -> bool:
-        """Whether this is a tombstone: the person whose event it was has been erased, and the payload with them."""
+        """Whether this is a tombstone: its payload has been erased, with its person or with something that it said."""
         return "forgotten" in self.payload
 
 
-_TOMBSTONE = '{"forgotten":true}'
-"""The payload of one."""
+TOMBSTONE = '{"forgotten":true}'
+"""The payload of an event that was erased."""
 _MOST_PARSED = 8192
 """Events that are kept in mind."""
 
@@ -183,7 +183,7 @@ class Log:
         clause, values = _kind_clause(kinds)
         rows = self.database.rows(
             f"SELECT seq, id, payload = ? FROM events WHERE session = ? AND seq > ?{clause} ORDER BY seq",  # noqa: S608
-            [_TOMBSTONE, session, after, *values],
+            [TOMBSTONE, session, after, *values],
         )
         known = [(seq, self._parsed.get((name, gone))) for seq, name, gone in rows]
         lacking = [seq for seq, event in known if event is None]
@@ -209,12 +209,16 @@ class Log:
         return [self._event(row) for row in rows]
 
     def _event(self, row: Row) -> Event:
-        content = row["id"], row["payload"] == _TOMBSTONE
+        content = row["id"], row["payload"] == TOMBSTONE
         if (event := self._parsed.get(content)) is None:
             if len(self._parsed) >= _MOST_PARSED:
                 self._parsed.clear()
             event = self._parsed[content] = event_from_row(row)
         return event
+
+    def forget_read(self) -> None:
+        """Keep nothing in mind of what was read before: some of it has been erased."""
+        self._parsed.clear()
 
     def replay(self) -> Iterator[Event]:
         """Every event from the first, for rebuilding projections and indexes."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from qingtuan.events.erasing import ERASING, erased_by
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place, event_from_row
 from qingtuan.messages import Attachment, Origin, Outbound, Space
@@ -25,7 +26,10 @@ def project(database: Database, event: Event) -> None:
     """Keep `outbox` up to date."""
     if event.forgotten:
         return
-    if event.kind is Kind.MESSAGE_SENT:
+    if event.kind in ERASING:
+        which, values = erased_by(event)
+        database.execute(f"DELETE FROM outbox WHERE event IN ({which})", values)  # noqa: S608 (placeholders)
+    elif event.kind is Kind.MESSAGE_SENT:
         database.execute(
             "INSERT INTO outbox (event, channel, space, state) VALUES (?, ?, ?, 'waiting')",
             (event.id, event.payload["channel"], str(event.place.space)),

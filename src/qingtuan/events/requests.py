@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from qingtuan.events.erasing import ERASING
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
 from qingtuan.models.chat import WireRequest
@@ -88,14 +89,14 @@ class Requests:
         return latest if latest and self._log.get(latest.event) else None
 
     def _heard(self, event: Event) -> None:
-        if event.kind is Kind.PERSON_FORGOTTEN:
-            self._latest.clear()  # their pieces are gone, and must be stored anew where they are still said
+        if event.kind in ERASING:
+            self._latest.clear()  # pieces are gone, and must be stored anew where they are still said
 
     def load(self, event: Event) -> WireRequest:
         """The request of a `model.requested` event, byte for byte as it was sent.
 
         Raises:
-            KeyError: a piece is gone, because the person it belonged to was forgotten.
+            KeyError: a piece is gone, because it held something that was erased.
         """
         tools, params = event.payload["tools"], event.payload["params"]
         return WireRequest(
@@ -105,6 +106,7 @@ class Requests:
         )
 
     def _messages(self, event: Event) -> list[str]:
+        """The hashes of the messages. Raises `KeyError` if the event, or one that it continues, was erased."""
         added: list[str] = list(event.payload["messages"])
         if (base := event.payload.get("base")) is None:
             return added

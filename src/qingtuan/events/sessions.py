@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qingtuan.events.erasing import ERASING, erased_by
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
 from qingtuan.ids import Ids
@@ -25,6 +26,13 @@ class Session:
 def project(database: Database, event: Event) -> None:
     """Keep `sessions` and `running_sessions` up to date."""
     session, space = event.place.session, event.place.space
+    if event.forgotten:
+        return
+    if event.kind in ERASING:
+        which, values = erased_by(event)
+        gone = f"SELECT id FROM sessions WHERE started IN ({which})"  # noqa: S608 (placeholders)
+        database.execute(f"DELETE FROM running_sessions WHERE session IN ({gone})", values)  # noqa: S608
+        database.execute(f"DELETE FROM sessions WHERE started IN ({which})", values)  # noqa: S608
     if event.kind is Kind.SESSION_STARTED:
         database.execute(
             "INSERT INTO sessions (id, space, name, started) VALUES (?, ?, ?, ?)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from qingtuan.events.erasing import ERASING, erased_by
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, event_from_row
 from qingtuan.storage.sqlite import Database
@@ -13,6 +14,9 @@ def project(database: Database, event: Event) -> None:
         database.execute("INSERT INTO open_turns (turn, started) VALUES (?, ?)", (event.place.turn, event.id))
     elif event.kind is Kind.TURN_FINISHED:
         database.execute("DELETE FROM open_turns WHERE turn = ?", (event.place.turn,))
+    elif event.kind in ERASING:
+        which, values = erased_by(event)
+        database.execute(f"DELETE FROM open_turns WHERE started IN ({which})", values)  # noqa: S608 (placeholders)
 
 
 def open_turns(log: Log) -> list[Event]:

@@ -59,7 +59,7 @@ class Editing:
             raise NotThere(Words("群记忆要在那个群里改。", "A group's entries are changed in that group."))
         return Scope.of_group(by.reader.space.id), read.number
 
-    def _changeable(self, name: str, by: By) -> Known:
+    def changeable(self, name: str, by: By) -> Known:
         """The entry of this name, if the person may change it."""
         if not self._writer.may_write(by, self._read(name, by)[0]):
             raise NotAllowed(MAY_NOT_WRITE)
@@ -72,7 +72,7 @@ class Editing:
 
     async def retire(self, name: str, by: By) -> Known:
         """Move an entry to history. The entry as it was."""
-        known = self._changeable(name, by)
+        known = self.changeable(name, by)
         await self._edit(known, by, f"移到历史：{known.belief.statement}", _retiring(by, _DELETED))
         return known
 
@@ -100,7 +100,7 @@ class Editing:
 
     async def edit(self, name: str, text: str, by: By) -> Known:
         """Give an entry another text, by hand. Raises `ToolFailed` if nothing of it can be seen."""
-        known = self._changeable(name, by)
+        known = self.changeable(name, by)
         safe = statement(text, by, manual=True)
 
         def change(page: Page, belief: Belief, day: date) -> Page:
@@ -113,7 +113,7 @@ class Editing:
 
     async def pin(self, name: str, by: By, *, pinned: bool = True) -> Known:
         """Pin an entry, or let it go."""
-        known = self._changeable(name, by)
+        known = self.changeable(name, by)
 
         def change(page: Page, belief: Belief, day: date) -> Page:
             return edits.with_data(page, belief.number or 0, replace(belief.data, pinned=pinned), day)
@@ -123,7 +123,7 @@ class Editing:
     async def share(self, name: str, wanted: Visibility | Literal["all"], by: By) -> Known:
         """Say how far an entry may be seen. `all` moves it to what is for all, any label moves it back from there to
         the person's own: both are the owner's to do."""
-        known = self._changeable(name, by)
+        known = self.changeable(name, by)
         if wanted == "all" and not self._writer.may_write(by, SHARED):
             raise NotAllowed(MAY_NOT_WRITE)
         asked = Visibility.PUBLIC if wanted == "all" else wanted

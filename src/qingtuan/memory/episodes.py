@@ -7,7 +7,7 @@ log is read on from where the index stands when somebody searches, or when there
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import groupby
 
@@ -134,6 +134,11 @@ class Episodes:
         async with self._feeding:
             await self._forget(person)
 
+    async def forget_in(self, talk: Mapping[str, Sequence[str]]) -> None:
+        """The same for sessions, by space, in which something was erased."""
+        async with self._feeding:
+            await self._forget_in(talk)
+
     def entries(self) -> Iterator[Entry]:
         """Everything that the index should hold, read from the log: for rebuilding and verifying it."""
         return _entries(self._log.database)
@@ -168,7 +173,10 @@ class Episodes:
         for row in self._log.database.rows(sql, (person,)):
             if row["space"] and row["session"]:
                 touched.setdefault(row["space"], []).append(row["session"])
-        for scope, sessions in touched.items():
+        await self._forget_in(touched)
+
+    async def _forget_in(self, talk: Mapping[str, Sequence[str]]) -> None:
+        for scope, sessions in talk.items():
             if any(True for _ in _entries_in(self._log.database, scope)):
                 left = {session: list(self._of_session(scope, session)) for session in sessions}
                 await asyncio.to_thread(self._replace, scope, left)

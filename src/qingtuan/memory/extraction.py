@@ -113,8 +113,15 @@ class Extraction:
                 batch = batch[: len(batch) // 2]
                 continue
             self._failed.pop(session.id, None)
+            # What was erased while the model read it must not come back by its answer.
+            if not all(map(self._stands, messages)):
+                return Extracted((), self._upto(session), failed=True)
             return Extracted(self._found(session, messages, answer), upto, count)
         return Extracted((), self._upto(session))
+
+    def _stands(self, message: _Message) -> bool:
+        event = self._log.get(message.by.cause)
+        return event is not None and not event.forgotten
 
     def record(self, session: Session, extracted: Extracted, *, written: int = 0, proposed: int = 0) -> None:
         """Note that a stretch was looked through and what was found in it stands where it belongs."""

@@ -24,6 +24,7 @@ from qingtuan.memory.keeping import Keeping, Rule, Statement, claimed
 from qingtuan.memory.library import Library
 from qingtuan.memory.overtaken import overtaken
 from qingtuan.memory.wiki.page import Page
+from qingtuan.memory.wiki.renewing import Renewal
 from qingtuan.memory.wiki.store import Written
 from qingtuan.memory.wishes import candidate_of
 from qingtuan.memory.writing import Plan, Writer
@@ -207,9 +208,10 @@ class Memory:
             self.library.settle()
         return changed
 
-    async def recover(self) -> None:
-        """At start: finish interrupted writes, and put up for review those that a hand edit came before."""
-        for event in dict.fromkeys(write.event for write in await self._store.recover()):
+    async def recover(self, renewals: Sequence[Renewal] = ()) -> None:
+        """At start: finish interrupted writes, and put up for review those that a hand edit came before. `renewals`
+        are those that are still to be carried out."""
+        for event in dict.fromkeys(write.event for write in await self._store.recover(renewals)):
             intended = self._log.get(event)
             if intended is None:
                 continue

@@ -19,6 +19,7 @@ from qingtuan.memory.injection import Budget, Front, Injection, Sources, front_o
 from qingtuan.memory.known import Known, Note, name_for
 from qingtuan.memory.library import Library
 from qingtuan.memory.periods import periods
+from qingtuan.memory.story import story_of
 
 _CALLED_FOR = 24
 """As many short entries as the recalled part of a request holds."""
@@ -184,7 +185,8 @@ class Recall:
         if event is not None and event.kind is Kind.CONFIRMATION_ANSWERED and event.place.turn:
             begun = next((e for e in self._log.of_turn(event.place.turn) if e.kind is Kind.TURN_STARTED), None)
             event = self._log.get(begun.cause) if begun is not None and begun.cause else None
-        return event if event is not None and event.kind in (Kind.MESSAGE_RECEIVED, Kind.STATEMENT_IMPORTED) else None
+        said = event is not None and event.kind in (Kind.MESSAGE_RECEIVED, Kind.STATEMENT_IMPORTED)
+        return event if said and event is not None and not event.forgotten else None
 
     def _shown(self, event: Event, view: EventSight) -> bool:
         condition, values = view.where()
@@ -192,25 +194,11 @@ class Recall:
 
     def _about(self, known: Known) -> list[Event]:
         """What happened to an entry, in order; to one that was moved, also where it was before."""
-        scope, number = str(known.scope), known.belief.number
-        story: list[Event] = []
-        here = True
-        while True:
-            told = self._log.where(
-                "kind IN (?, ?) AND json_extract(payload, '$.scope') = ? AND json_extract(payload, '$.number') = ?",
-                (Kind.BELIEF_WRITTEN, Kind.BELIEF_RETRACTED, scope, number),
-            )
-            # That it is gone where it was before says only that it moved; here, that it was away for a while.
-            story = [*(event for event in told if here or not event.payload.get("gone")), *story]
-            before, here = self._moved_from(told[0]) if told else None, False
-            if before is None:
-                return story
-            scope, number = before.payload["scope"], before.payload["number"]
-
-    def _moved_from(self, written: Event) -> Event | None:
-        """That an entry is gone elsewhere by the same act by which it was written here."""
-        gone = (event for event in self._log.caused_by(written.cause or "") if event.payload.get("gone"))
-        return next((event for event in gone if event.payload["text"] == written.payload["text"]), None)
+        if known.belief.number is None:
+            return []
+        told = story_of(self._log, known.scope, known.belief.number).events
+        # That it is gone where it was before says only that it moved; here, that it was away for a while.
+        return [event for event in told if not event.payload.get("gone") or event.payload["scope"] == str(known.scope)]
 
 
 def _asks_for_the_past(query: str, today: date) -> bool:

@@ -7,7 +7,8 @@ summaries follow one another without a gap, and `covered` says where the last on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -226,9 +227,13 @@ class Summaries:
         by_code = not text and count(events) > self._rules.longest
         if by_code:
             text = extractive.extract(read, self._customs.zone(person), self._customs.language(person))
-        if not text or self._behind(session) != after:
+        if not text or self._behind(session) != after or self._erased(read):
             return Compressed("failed")
         return Compressed("written", cut.messages, self._write(session, read, events, cut, text), by_code)
+
+    def _erased(self, read: Iterable[Line]) -> bool:
+        """Whether anything that was read has been erased since: a summary of it would bring it back."""
+        return any(event is None or event.forgotten for event in map(self._log.get, {line.event for line in read}))
 
     async def _written(self, read: Sequence[Line], person: str | None, ask: Ask) -> str:
         language, zone = self._customs.language(person), self._customs.zone(person)
@@ -342,33 +347,61 @@ class Summaries:
         self._log.append(Kind.SUMMARY_DELETED, place, {"summaries": gone}, cause=cause)
         return gone
 
-    def erase(self, person: str) -> int:
-        """For a person who is about to be forgotten: take away every summary that covers anything of theirs, text
-        and all; what these and later ones covered is read raw again. How many there were."""
+    # Erasing
+
+    def of_person(self, person: str) -> list[Summary]:
+        """Every summary, in force or not, that covers anything that a person said."""
         rows = self._log.database.rows(
-            "SELECT s.* FROM session_summaries AS s WHERE EXISTS (SELECT 1 FROM events AS e"
-            " WHERE e.session = s.session_key AND e.person = ? AND e.kind = ?"
-            " AND e.seq BETWEEN s.first_seq AND s.last_seq) ORDER BY s.first_seq",
+            "SELECT session, seq FROM events WHERE person = ? AND kind = ? AND session IS NOT NULL",
             (person, Kind.MESSAGE_RECEIVED),
         )
-        theirs: dict[str, list[Summary]] = {}
-        for summary in map(from_row, rows):
-            theirs.setdefault(summary.session, []).append(summary)
-        with self._log.transaction():
-            for session, found in theirs.items():
-                self._erase(session, found, person)
-        return len(rows)
+        positions: dict[str, list[int]] = {}
+        for row in rows:
+            positions.setdefault(row["session"], []).append(row["seq"])
+        return self.covering(positions)
 
-    def _erase(self, session: str, found: Sequence[Summary], person: str) -> None:
-        database = self._log.database
-        place = Place(session, found[0].space, None, person)
-        later = database.rows(
-            "SELECT id FROM session_summaries WHERE session_key = ? AND last_seq > ? AND deleted IS NULL",
-            (session, found[0].first),
+    def covering(self, positions: Mapping[str, Sequence[int]]) -> list[Summary]:
+        """Every summary, in force or not, that covers any of these positions of the log, by session."""
+        found: list[Summary] = []
+        for session, seqs in positions.items():
+            rows = self._log.database.rows(
+                "SELECT s.* FROM session_summaries AS s WHERE s.session_key = ? AND EXISTS"
+                " (SELECT 1 FROM json_each(?) WHERE value BETWEEN s.first_seq AND s.last_seq) ORDER BY s.first_seq",
+                (session, json.dumps(list(seqs))),
+            )
+            found += map(from_row, rows)
+        return found
+
+    def saying(self, holds: Callable[[str], bool], sessions: Iterable[str]) -> list[Summary]:
+        """Every summary of these sessions, in force or not, whose text holds something."""
+        rows = self._log.database.rows(
+            "SELECT * FROM session_summaries WHERE session_key IN (SELECT value FROM json_each(?)) ORDER BY first_seq",
+            (json.dumps(list(sessions)),),
         )
-        self._log.append(Kind.SUMMARY_DELETED, place, {"summaries": [row["id"] for row in later]})
-        self._log.append(Kind.SUMMARY_DELETED, place, {"summaries": [one.id for one in found], "erased": True})
-        for event in filter(None, (self._log.get(one.id) for one in found)):
+        return [summary for summary in map(from_row, rows) if holds(summary.text)]
+
+    def erase(self, summaries: Iterable[Summary]) -> int:
+        """Take summaries and those that come after them away, text and all, before what they cover is erased: all of
+        that is read raw again. How many there were."""
+        by_session: dict[str, dict[str, Summary]] = {}
+        for summary in summaries:
+            by_session.setdefault(summary.session, {})[summary.id] = summary
+        with self._log.transaction():
+            for session, found in by_session.items():
+                self._erase(session, list(found.values()))
+        return sum(map(len, by_session.values()))
+
+    def _erase(self, session: str, found: Sequence[Summary]) -> None:
+        database = self._log.database
+        # It is nobody's doing: were it theirs who are forgotten, it would be forgotten with them.
+        place = Place(session, found[0].space)
+        later = database.rows(
+            "SELECT id FROM session_summaries WHERE session_key = ? AND last_seq > ?",
+            (session, min(one.first for one in found)),
+        )
+        gone = list(dict.fromkeys([*(one.id for one in found), *(row["id"] for row in later)]))
+        self._log.append(Kind.SUMMARY_DELETED, place, {"summaries": gone, "erased": True})
+        for event in filter(None, map(self._log.get, gone)):
             database.execute("DELETE FROM parts WHERE hash = ?", (event.payload.get("text"),))
 
     def _messages(self, session: Session) -> int:

@@ -94,9 +94,9 @@ class Writer:
         if scope not in self._highest:
             row = self.log.database.row(
                 "SELECT max(json_extract(payload, '$.number')) AS highest FROM events"
-                " WHERE kind IN (?, ?) AND json_extract(payload, '$.scope') = ?"
+                " WHERE kind IN (?, ?, ?) AND json_extract(payload, '$.scope') = ?"
                 " AND json_extract(payload, '$.number') <= ?",
-                (Kind.BELIEF_WRITTEN, Kind.BELIEF_RETRACTED, str(scope), HIGHEST),
+                (Kind.BELIEF_WRITTEN, Kind.BELIEF_RETRACTED, Kind.BELIEF_PURGED, str(scope), HIGHEST),
             )
             self._highest[scope] = (row["highest"] or 0) if row else 0
         return self._highest[scope]

@@ -63,7 +63,9 @@ def history(events: Iterable[Event], reader: Reader, language: Language) -> tupl
     """The messages of a session for this reader, in the order of its turns."""
     builder = _Builder(reader, language)
     for event in events:
-        if not event.forgotten and history_visible(event.kind, event.place.person, reader):
+        if event.forgotten:
+            builder.pass_over(event)
+        elif history_visible(event.kind, event.place.person, reader):
             builder.take(event)
     return builder.finished()
 
@@ -74,6 +76,8 @@ class _Builder:
         self._language = language
         self._items: list[Said] = []
         self._received: dict[str, Event] = {}
+        self._erased: set[str] = set()
+        """Messages of which nothing is left."""
         self._turns: set[str | None] = set()
         """Turns whose beginning was seen: of one that began before a `/clear`, nothing is left standing alone."""
         self._calls: dict[str, tuple[Call, Event]] = {}
@@ -81,6 +85,11 @@ class _Builder:
         self._results: dict[str, Said] = {}
         self._notes: list[Said] = []
         """What happened beside open calls, such as a no to an older question: it stands after their results."""
+
+    def pass_over(self, event: Event) -> None:
+        """An event that was erased says nothing, and to a message that was erased there is no answer."""
+        if event.kind is Kind.MESSAGE_RECEIVED:
+            self._erased.add(event.id)
 
     def take(self, event: Event) -> None:
         match event.kind:
@@ -119,6 +128,9 @@ class _Builder:
     # What was said
 
     def _turn_started(self, event: Event) -> None:
+        messages = event.payload["messages"]
+        if messages and self._erased.issuperset(messages):
+            return
         self._turns.add(event.place.turn)
         before = len(self._items)
         for name in event.payload["messages"]:

@@ -57,6 +57,13 @@ class Afterwards:
         while self._tasks:
             await asyncio.wait(set(self._tasks))
 
+    async def interrupt(self) -> None:
+        """End what is being done; it stays due, and is begun again after a later turn."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     async def close(self) -> None:
         """Stop everything; what is due stays due, and is found by the events at the next start."""
         for task in (*self._timers.values(), *self._tasks):

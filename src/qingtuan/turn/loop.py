@@ -234,6 +234,7 @@ def attachments_of(events: Iterable[Event], space: Space) -> tuple[tuple[Attachm
 
 def done_so_far(events: Sequence[Event], language: Language) -> str:
     """One sentence about the calls of a turn that may have changed something; empty if there are none."""
+    events = [event for event in events if not event.forgotten]
     changing = {
         event.payload["call"]: wire_name(event.payload["name"])
         for event in events

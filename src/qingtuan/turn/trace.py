@@ -93,7 +93,7 @@ def steps(found: Trace, language: Language) -> Iterator[Step]:
     requests = 0
     for event in found.events:
         requests += event.kind is Kind.MODEL_REQUESTED
-        tell = _other if "forgotten" in event.payload else _TELLERS.get(event.kind, _other)
+        tell = _erased if event.forgotten else _TELLERS.get(event.kind, _other)
         # Names and results are other programs' words: none of them makes lines of its own here, or hides a part.
         said = tuple(map(escaped, tell(event, language)))
         if event.kind is Kind.MODEL_REQUESTED:
@@ -103,7 +103,7 @@ def steps(found: Trace, language: Language) -> Iterator[Step]:
 
 def summary(found: Trace, language: Language) -> str:
     """One line: how it ended, how long it took, what it used."""
-    known = [event for event in found.events if "forgotten" not in event.payload]
+    known = [event for event in found.events if not event.forgotten]
     answered = [event.payload for event in known if event.kind is Kind.MODEL_ANSWERED]
     finished = [event.payload["outcome"] for event in known if event.kind is Kind.TURN_FINISHED]
     tokens = sum(a["usage"]["prompt"] + a["usage"]["completion"] for a in answered)
@@ -215,6 +215,10 @@ def _ended(event: Event, language: Language) -> _Told:
     return (f"{_ENDED.say(language)} {_OUTCOMES[event.payload['outcome']].say(language)}",)
 
 
+def _erased(event: Event, language: Language) -> _Told:
+    return (f"{event.kind} {_GONE.say(language)}",)
+
+
 def _other(event: Event, _: Language) -> _Told:
     text = json.dumps(event.payload, ensure_ascii=False)
     return (f"{event.kind} {_short(text)}" if event.payload else str(event.kind),)
@@ -281,6 +285,7 @@ _DELIVERY = {
     Kind.DELIVERY_UNKNOWN: Words("不知道送到没有", "nobody knows whether it arrived"),
 }
 _BROKE = Words("出错", "broke:")
+_GONE = Words("（内容已抹掉）", "(erased)")
 _ENDED = Words("结束：", "ended:")
 _OUTCOMES = {
     "replied": Words("回复了", "replied"),

@@ -101,7 +101,9 @@ class Progressed:
 
 
 def progressed(events: Sequence[Event]) -> Progressed:
-    """Read a turn's state from its events alone; nothing else holds it."""
+    """Read a turn's state from its events alone; nothing else holds it. What was erased of a turn that has ended is
+    passed over."""
+    events = [event for event in events if not event.forgotten]
     answers = [event for event in events if event.kind is Kind.MODEL_ANSWERED]
     starts = [event for event in events if event.kind is Kind.TOOL_STARTED]
     finished = {event.payload["call"]: event for event in events if event.kind is Kind.TOOL_FINISHED}

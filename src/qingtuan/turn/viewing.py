@@ -119,4 +119,7 @@ def _before(kit: Kit, turn: Turn, started: Event) -> tuple[Said, ...]:
 
 
 def _text(kit: Kit, part: str | None) -> str:
-    return kit.record.log.part(part).decode() if part else ""
+    try:
+        return kit.record.log.part(part).decode() if part else ""
+    except KeyError:
+        return ""  # it held something that was erased since

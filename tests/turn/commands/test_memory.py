@@ -33,7 +33,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 def say(world: World) -> Say:
     """What a command of somebody answers."""
     ruling = Ruling(world.memory.writer, Ids(world.clock))
-    own = memory_commands(world.memory, ruling, world.recall, PEOPLE, lambda _: ZONE, lambda _: None)
+    own = memory_commands(world.purge, ruling, world.recall, PEOPLE, lambda _: ZONE, lambda _: None)
     commands = Commands([*own, undo_command(world.undoing, lambda _: ZONE)])
 
     async def say(text: str, person: str = "owner", space: Space | None = None) -> str:

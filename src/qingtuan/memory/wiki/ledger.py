@@ -1,16 +1,20 @@
 """What the events say about the wiki's files: the last known hash of each page, and how far each write has come.
 
-Payloads of the four kinds of event that this reads:
+Payloads of the kinds of event that this reads, besides those that erase (`events.erasing`):
 
     page.intended   {pages: [{path, before, after}], message, undoes?: [event], joins?: commit from elsewhere}
     page.edited     {pages: [{path, before, after}], renamed: [{from, to}], commit}
     wiki.committed  {commit, pages: [path], writes: [{event, path}]}
     write.undone    {writes: [event], by: the page.intended that took them back, or null, dropped?: reason}
+    wiki.rewritten  {commits: {old: new}, contents: {path: {old: new}}, pages: {path: hash}, gone: [folder]}
 
 `dropped` says that a write was given up before it reached its pages; it was not taken back, it never was there.
 
 `before` and `after` are hashes, null where there is no page. The bytes behind `after` of a `page.intended` are
 a part of the log.
+
+A history that was made anew has other commits and other contents of pages; `pages` says of each page about which an
+event was erased what it is, null where there is none. Of what stood below the folders in `gone` nothing is left.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
+from qingtuan.events.erasing import ERASING, erased_by
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.storage.sqlite import Database, Row
@@ -45,6 +50,9 @@ class Write:
 
 def project(database: Database, event: Event) -> None:
     """Bring `wiki_pages` and `wiki_writes` up to date with one event."""
+    if event.kind in ERASING:
+        which, values = erased_by(event)
+        database.execute(f"DELETE FROM wiki_writes WHERE event IN ({which})", values)  # noqa: S608 (placeholders)
     match event.kind:
         case Kind.PAGE_INTENDED:
             _intended(database, event)
@@ -67,6 +75,8 @@ def project(database: Database, event: Event) -> None:
                     _dropped(database, write)
                 else:
                     database.execute("UPDATE wiki_writes SET undone = ? WHERE event = ?", (event.id, write))
+        case Kind.WIKI_REWRITTEN:
+            _rewritten(database, event)
 
 
 def _intended(database: Database, event: Event) -> None:
@@ -93,6 +103,30 @@ def _dropped(database: Database, write: str) -> None:
         "SELECT id FROM events WHERE kind = 'write.undone' AND cause = ?)",
         (write,),
     )
+
+
+def _rewritten(database: Database, event: Event) -> None:
+    commits, contents = event.payload["commits"], event.payload["contents"]
+    for folder in event.payload["gone"]:
+        for table in ("wiki_writes", "wiki_pages"):
+            # From the folder to the first name behind all that begin with it.
+            below = f"DELETE FROM {table} WHERE path > ? AND path < ?"  # noqa: S608 (our own words)
+            database.execute(below, (f"{folder}/", f"{folder}0"))
+    for row in database.rows("SELECT event, path, before, after, revision FROM wiki_writes"):
+        changed = contents.get(row["path"], {})
+        before, after = changed.get(row["before"], row["before"]), changed.get(row["after"], row["after"])
+        revision = commits.get(row["revision"], row["revision"])
+        if (before, after, revision) != (row["before"], row["after"], row["revision"]):
+            database.execute(
+                "UPDATE wiki_writes SET before = ?, after = ?, revision = ? WHERE event = ? AND path = ?",
+                (before, after, revision, row["event"], row["path"]),
+            )
+    for row in database.rows("SELECT path, hash FROM wiki_pages"):
+        changed = contents.get(row["path"], {})
+        if row["hash"] in changed:
+            _know(database, row["path"], changed[row["hash"]])
+    for path, name in event.payload["pages"].items():
+        _know(database, path, name)
 
 
 def _know(database: Database, path: str, name: str | None) -> None:

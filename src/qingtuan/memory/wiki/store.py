@@ -9,7 +9,7 @@ owner's and `page.edited`, and a write never lands on it unread.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +25,12 @@ from qingtuan.memory.wiki.disk import MAX_BYTES, Disk, Snapshot
 from qingtuan.memory.wiki.ledger import Ledger, Write
 from qingtuan.memory.wiki.listing import Listing, Problem
 from qingtuan.memory.wiki.recovery import finish_pages
+from qingtuan.memory.wiki.renewing import Renewal, Renewing
 from qingtuan.memory.wiki.walls import TOPS, scope_of
 from qingtuan.storage.files import content_hash
 from qingtuan.storage.git import Repository
+
+_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ class WikiStore:
         self._log = log
         self._disk = Disk(folder)
         self._listing = Listing(self._disk, clock, cache)
+        self._renewing = Renewing(log, repository, self._disk, self._listing, self.commits)
         self._lock = asyncio.Lock()
         self._ready = False
         self._running: set[str] = set()
@@ -90,8 +94,9 @@ class WikiStore:
 
     # ------------------------------------------------------------------------------------------- starting
 
-    async def recover(self) -> list[Write]:
-        """At start: finish what a crash cut off, then notice what was changed by hand meanwhile.
+    async def recover(self, renewals: Sequence[Renewal] = ()) -> list[Write]:
+        """At start: finish what a crash cut off, then notice what was changed by hand meanwhile. `renewals` are those
+        that were begun and are not known to be finished; they are to be carried out afterwards.
 
         The result are the writes that a hand edit came before (`overtaken`): apply each again to the page as it is
         now or put it up for review, then `give_up` the old one.
@@ -103,6 +108,7 @@ class WikiStore:
             StorageFailed: the disk refuses, or git does where an overtaken page must be committed first.
         """
         async with self._lock:
+            await self._renewing.settle(renewals)
             await self.repository.prepare()
             for top in TOPS:
                 (self.folder / top).mkdir(exist_ok=True)
@@ -122,9 +128,13 @@ class WikiStore:
             await self.scan()
         return self.overtaken()
 
-    def close(self) -> None:
-        """Save the cache. Nothing else waits in memory."""
+    def save(self) -> None:
+        """Save the cache of what is known of pages."""
         self._listing.save()
+
+    def close(self) -> None:
+        """The same, at the end. Nothing else waits in memory."""
+        self.save()
 
     # -------------------------------------------------------------------------------------------- reading
 
@@ -266,6 +276,30 @@ class WikiStore:
                 await self._notice(self._unknown(tuple(f"{top}/" for top in TOPS)))
             async with self.repository.still():
                 yield
+
+    async def renew(
+        self, begin: Callable[[], Renewal], tell: Callable[[int], None] = lambda _: None
+    ) -> tuple[str, ...]:
+        """Make pages and their whole history anew by rules, so that what they take out is gone for good. What of the
+        owner's own git work could not be taken over, as git calls it.
+
+        `begin` is called once, when everything is committed and no page can change any more; it says what to do.
+        `tell` hears how many commits are done.
+
+        Raises:
+            StorageFailed: git or the disk refuses, or somebody keeps saving a page. Before `begin` nothing has
+                happened; after it `recover` and another call go on from there.
+        """
+        async with self._lock:
+            renewal: Renewal | None = None
+            for _ in range(_TRIES):
+                await self._commit(self.ledger.open())
+                self._listing.scan()
+                await self._notice(self._unknown(tuple(f"{top}/" for top in TOPS)))
+                renewal = renewal or begin()
+                with suppress(PageChanged):
+                    return await self._renewing.carry_out(renewal, tell)
+        raise StorageFailed(Words("有一页一直在变。", "A page keeps changing."))
 
     def message_of(self, write: str) -> str:
         """What was said about a write when it was made."""

@@ -56,7 +56,10 @@ class _Shows:
         return CommandReply("\n".join(lines))
 
     def _head(self, request: Event, invocation: Invocation) -> str:
-        wire = self.kit.record.requests.load(request)
+        try:
+            wire = self.kit.record.requests.load(request)
+        except KeyError:
+            return _PARTLY.say(invocation.language)
         zone = self.kit.zone_of(invocation.reader)
         return _HEAD.say(invocation.language).format(
             time=f"{request.time.astimezone(zone):%Y-%m-%d %H:%M:%S}",
@@ -116,6 +119,10 @@ _NO_REQUEST = Words("这个对话还没问过模型。", "No model was asked in 
 _HEAD = Words(
     "上一个请求（{time}，{model}，{bytes} 字节，{tools} 个工具），按先后：",
     "The last request ({time}, {model}, {bytes} bytes, {tools} tools), from its beginning:",
+)
+_PARTLY = Words(
+    "上一个请求里有后来抹掉的内容，原文不全了。它的各层：",
+    "The last request held something that was erased since, so it is not whole any more. Its layers:",
 )
 _LAYER = Words("{number} {name} {chars} 字", "{number} {name}, {chars} characters")
 _TALK = Words("{number} {name} {count} 条，{chars} 字", "{number} {name}: {count}, {chars} characters")

@@ -15,12 +15,12 @@ from qingtuan.language import Language, Words
 from qingtuan.memory.acts import By, Wish
 from qingtuan.memory.entries import is_over
 from qingtuan.memory.known import Known
-from qingtuan.memory.memory import Memory
 from qingtuan.memory.recall import Listener, Recall
 from qingtuan.memory.ruling import Ruling
 from qingtuan.turn.commands.adding import WAITS, hidden
 from qingtuan.turn.commands.behalf import by_of
 from qingtuan.turn.commands.keeping import FORMS, KeepingWords
+from qingtuan.turn.commands.purge import Purge
 from qingtuan.turn.commands.registry import Command, CommandReply, Form, Invocation
 from qingtuan.turn.commands.running import IN_PRIVATE
 
@@ -28,7 +28,7 @@ _Sub = Callable[[Invocation, str], Awaitable[str]]
 
 
 def memory_commands(
-    memory: Memory,
+    purge: Purge,
     ruling: Ruling,
     recall: Recall,
     people: People,
@@ -37,7 +37,7 @@ def memory_commands(
 ) -> list[Command]:
     """The commands over one memory; `zone` is that of a person, in which their days are counted. `settle` lets be what
     a person has said in private and nobody has looked through yet."""
-    subs = _Subcommands(memory, recall, people, zone)
+    subs = _Subcommands(purge, recall, people, zone)
     subs.settle = settle
     words = KeepingWords(ruling, zone)
     subs.by_word |= {"always": words.always, "总是": words.always, "never": words.never, "从不": words.never}
@@ -52,7 +52,7 @@ def memory_commands(
             raise NotAllowed(IN_PRIVATE)
         return CommandReply(await subs.by_word[word](invocation, rest))
 
-    usage = "[list|add|del|edit|pin|share|why|clear|always|never]"
+    usage = "[list|add|del|edit|pin|share|why|clear|purge|always|never]"
     return [
         Command(
             ("记忆", "memory"),
@@ -95,8 +95,11 @@ def _prints(word: str, rest: str) -> Prints:
 
 
 class _Subcommands:
-    def __init__(self, memory: Memory, recall: Recall, people: People, zone: Callable[[str], tzinfo]) -> None:
-        self._memory = memory
+    def __init__(
+        self, purge: Purge, recall: Recall, people: People, zone: Callable[[str], tzinfo]
+    ) -> None:
+        self._memory = purge.memory
+        self._purge = purge
         self._recall = recall
         self._people = people
         self._zone = zone
@@ -122,6 +125,8 @@ class _Subcommands:
             "为什么": self.why,
             "clear": self.clear,
             "清空": self.clear,
+            "purge": self.purge,
+            "清除": self.purge,
         }
 
     def by(self, invocation: Invocation) -> By:
@@ -202,6 +207,11 @@ class _Subcommands:
             return _surely(sum(known.belief.current for known in seen)).say(invocation.language)
         self.settle(invocation.reader)
         return _cleared(await self._memory.editing.clear(self.by(invocation))).say(invocation.language)
+
+    async def purge(self, invocation: Invocation, argument: str) -> str:
+        name, sure = _split(argument)
+        act = self._purge.do if sure.lower() in _SURE else self._purge.ask
+        return await act(_changing(name, invocation), self.by(invocation))
 
 
 def _listed_scope(reader: Reader) -> Scope:
@@ -299,6 +309,13 @@ _FORMS = (
     Form(
         Words("清空", "clear"),
         Words("清空自己的，先问一遍；全局的留下", "move all one's own to history, after a question; shared ones stay"),
+    ),
+    Form(
+        Words("清除 编号", "purge N"),
+        Words(
+            "彻底抹掉一条：历史和说它的话都不留，先问一遍",
+            "erase an entry for good, with its history and what said it, after a question",
+        ),
     ),
 )
 _SHARING: dict[str, Visibility | Literal["all"]] = {
