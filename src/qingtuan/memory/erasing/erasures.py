@@ -183,7 +183,7 @@ class Erasures:
     def _leave_files(self, plan: Plan) -> None:
         for name in plan.media:
             (self._places.media / name).unlink(missing_ok=True)
-        needles = plan.needles
+        needles = Needles.of(plan.logged)
         if needles and self._places.logs.is_dir():
             for path in sorted(self._places.logs.rglob("*")):
                 if path.is_file() and not path.is_symlink():

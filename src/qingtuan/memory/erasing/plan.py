@@ -27,11 +27,11 @@ class Plan:
     commits: Sequence[str] = ()
     """Commits that were made for what goes."""
     within: Sequence[str] = ()
-    """What no line of a commit's message or of a log file may hold."""
-    whole: Sequence[str] = ()
-    """What none may say as a whole."""
+    """What no line of a commit's message may hold."""
     told: Sequence[str] = ()
     """What none may tell behind its label."""
+    logged: Sequence[str] = ()
+    """What no line of a log file may hold."""
     paths: Sequence[str] = ()
     """Pages about which the record has lost events."""
     talk: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -63,10 +63,5 @@ class Plan:
             nameless={folder: tuple(numbers) for folder, numbers in self.nameless.items()},
             names=tuple(self.names),
             commits=frozenset(self.commits),
-            quotes=self.needles,
+            quotes=Needles.of(self.within, (), self.told),
         )
-
-    @property
-    def needles(self) -> Needles:
-        """What betrays what was erased."""
-        return Needles.of(self.within, self.whole, self.told)

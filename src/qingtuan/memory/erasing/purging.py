@@ -251,6 +251,7 @@ class Purging:
             commits=_commits_of(self._log, intended),
             within=trail.needles.within,
             told=trail.needles.told,
+            logged=[needle for needle in trail.loose.within if telling(needle)],
             paths=sorted({page["path"] for event in intended for page in event.payload["pages"]}),
             talk=talk_of(events),
             media=media_only_of(self._log, found.events.keys(), events),
