@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Literal
 
+from qingtuan.events.erasing import ERASING, erased_by
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
 from qingtuan.identity.accounts import OWNER
@@ -50,8 +51,8 @@ _STATE_AFTER: Mapping[str, State] = {
 
 def project(database: Database, event: Event) -> None:
     """Keep `candidates` and `candidate_numbers` up to date."""
-    if event.kind is Kind.PERSON_FORGOTTEN:
-        _forget(database, event.place.person or "")
+    if event.kind in ERASING:
+        _erase(database, event)
     elif event.forgotten:
         return
     elif event.kind is Kind.BELIEF_PROPOSED:
@@ -100,11 +101,17 @@ def _deciders(scope: Scope, speaker: str | None) -> Iterable[str]:
     return (OWNER, speaker) if scope.kind == "group" and speaker else (OWNER,)
 
 
-def _forget(database: Database, person: str) -> None:
-    gone = "SELECT event FROM candidates WHERE speaker = ?1 OR scope = ?2"
-    values = (person, str(Scope.of_person(person)))
-    database.execute(f"DELETE FROM candidate_numbers WHERE person = ?1 OR event IN ({gone})", values)  # noqa: S608
-    database.execute("DELETE FROM candidates WHERE speaker = ?1 OR scope = ?2", values)
+def _erase(database: Database, event: Event) -> None:
+    """Take out what was erased; of a person who is forgotten, also what others proposed for them."""
+    person = event.place.person if event.kind is Kind.PERSON_FORGOTTEN else None
+    own, erased = str(Scope.of_person(person)) if person else "", erased_by(event)
+    gone = f"event IN ({erased[0]}) OR speaker = ? OR scope = ?"
+    values = [*erased[1], person, own]
+    database.execute(
+        f"DELETE FROM candidate_numbers WHERE person = ? OR event IN (SELECT event FROM candidates WHERE {gone})",  # noqa: S608
+        [person, *values],
+    )
+    database.execute(f"DELETE FROM candidates WHERE {gone}", values)  # noqa: S608
 
 
 def _millis(moment: datetime) -> int:

@@ -119,7 +119,7 @@ class Extraction:
             return Extracted(self._found(session, messages, answer), upto, count)
         return Extracted((), self._upto(session))
 
-    def _stands(self, message: _Message) -> bool:
+    def _stands(self, message: Heard) -> bool:
         event = self._log.get(message.by.cause)
         return event is not None and not event.forgotten
 

@@ -14,7 +14,8 @@ WHEN NOT (
         )
         OR EXISTS (
             SELECT 1 FROM events AS f, json_each(f.payload, '$.events') AS named
-            WHERE f.kind IN ('person.forgotten', 'belief.purged') AND f.seq > OLD.seq AND named.value IS OLD.id
+            WHERE f.kind IN ('person.forgotten', 'belief.purged') AND f.seq > OLD.seq
+            AND json_type(f.payload, '$.events') IS 'array' AND named.value IS OLD.id
         )
     )
     AND NEW.seq IS OLD.seq AND NEW.id IS OLD.id AND NEW.time IS OLD.time AND NEW.kind IS OLD.kind

@@ -95,9 +95,7 @@ def _prints(word: str, rest: str) -> Prints:
 
 
 class _Subcommands:
-    def __init__(
-        self, purge: Purge, recall: Recall, people: People, zone: Callable[[str], tzinfo]
-    ) -> None:
+    def __init__(self, purge: Purge, recall: Recall, people: People, zone: Callable[[str], tzinfo]) -> None:
         self._memory = purge.memory
         self._purge = purge
         self._recall = recall
