@@ -1,7 +1,7 @@
-"""A repository that another one takes the place of, at one instant, and what a crash in between leaves (`git_rewriting`).
+"""A repository whose place another one takes, at one instant, and what a crash in between leaves (`git_rewriting`).
 
-The owner's own git is kept out meanwhile: the lock of the index is held. What it did before is in the new repository, or
-there is none.
+The owner's own git is kept out meanwhile: the lock of the index is held. What it did before is in the new repository,
+or there is none.
 """
 
 from __future__ import annotations
