@@ -27,10 +27,11 @@ LEFT_OUT = frozenset(
         "state.sqlite-wal",
         "state.sqlite-shm",
         "state.sqlite-journal",
+        ".state.sqlite-litestream",
     }
 )
-"""Names in a data folder that no backup holds: caches, what belongs to a running process, and backups themselves. All
-else is in it, also what no version so far knows of."""
+"""Names in a data folder that no backup holds: caches, what belongs to a running process or to a program that
+replicates the database, and backups themselves. All else is in it, also what no version so far knows of."""
 
 DATABASE, SECRETS, MEDIA = "state.sqlite", ".env", "media"
 

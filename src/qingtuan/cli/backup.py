@@ -41,7 +41,7 @@ _FEW = Words("--keep 至少是 1。", "--keep is 1 or more.")
 _STAGES = {"packing": Words("打包", "packing"), "checking": Words("核对", "checking")}
 _DONE = Words(
     "备份好了，从头到尾核对过：{events} 个事件，{pages} 页记忆，{files} 个文件，{size}。",
-    "Backed up and checked from end to end: {events} events, {pages} pages of memory, {files} files, {size}.",
+    "Backed up and checked from end to end: events {events}, pages of memory {pages}, files {files}, {size}.",
 )
 _HOLDS_SECRETS = Words("里面有 .env 的密钥，请收好。", "It holds the keys of .env; keep it safe.")
 _WITHOUT_SECRETS = Words(

@@ -42,7 +42,7 @@ _HELD = Words(
 _READING = Words("核对", "checking")
 _BACKUP = Words(
     "备份是 {made} 的（小青团 {product}）：{events} 个事件，{pages} 页记忆，{files} 个文件，{size}。全部核对过。",
-    "The backup is of {made} (Qingtuan {product}): {events} events, {pages} pages of memory, {files} files, {size}. "
+    "The backup is of {made} (Qingtuan {product}): events {events}, pages of memory {pages}, files {files}, {size}. "
     "All of it was checked.",
 )
 _NO_SECRETS = Words("里面没有 .env，现在的 .env 留着。", "It has no .env; the present one stays.")
@@ -50,13 +50,12 @@ _NO_MEDIA = Words("里面没有收到的文件，现在的 media/ 留着。", "I
 _NOTHING = Words("{home} 里还没有数据。", "There is no data in {home} yet.")
 _PRESENT = Words(
     "现在的有 {events} 个事件，最后一件在 {newest}，{pages} 页记忆。会整个挪到 backups/ 里留着，不删。",
-    "The present data has {events} events, the last of {newest}, and {pages} pages of memory. All of it will be moved "
-    "into backups/ and kept.",
+    "The present data: events {events}, the last of {newest}; pages of memory {pages}. All of it will be moved into "
+    "backups/ and kept.",
 )
 _UNREADABLE = Words(
     "现在的数据库读不了，记忆有 {pages} 页。会整个挪到 backups/ 里留着，不删。",
-    "The present database cannot be read; there are {pages} pages of memory. All of it will be moved into backups/ and "
-    "kept.",
+    "The present database cannot be read; pages of memory {pages}. All of it will be moved into backups/ and kept.",
 )
 _SERVERS = Words("备份的 mcp.json 会启动这些服务器：{names}", "The backup's mcp.json will start these servers: {names}")
 _SETTINGS = Words("备份里的设置要改好才能用：{why}", "The backup's settings have to be mended before use: {why}")
