@@ -87,6 +87,8 @@ async def test_moving_in_and_out_again(chat: Conversation, workspace: Path) -> N
 
     (why,) = await chat.say("/memory why 2")
     assert "从 memory/2026-06-23.md:3 导入，那里写于 2026-06-23" in why
+    (why,) = await chat.say("/memory why 3")
+    assert "导入，那里没有日期：「" in why
 
     again = await asked(chat, "import.propose", workspace)
     assert again["changes"] is False

@@ -49,6 +49,7 @@ _SECRETS = Words(
     "On these pages something looks like a key or a number; they go along as they are, so look before you pass them "
     "on: {pages}",
 )
+_DAYS = Words("聊天记录，天：", "past talk, days:")
 _NOTHING = Words("还没有任何记忆可以导出。", "There is no memory to export yet.")
 
 
@@ -132,7 +133,7 @@ class _Export:
             for day, text in days(seen, self._zone, self._language):
                 self._made.add(f"talk/{day}.md", f"{text}\n".encode("utf-8", "replace"))
                 self._holds["days"] += 1
-                tell("talk", self._holds["days"], None)
+                tell(self._shell.say(_DAYS), self._holds["days"], None)
 
     def finish(self, made_at: datetime) -> int:
         """Put in what it is, and the list of all. How many files there are."""

@@ -94,6 +94,8 @@ def _entry(one: Mapping[str, Any], says: _Saying) -> str:
         told = [says(_ENDS, text=" ".join(one["against"]))]
     elif one["outcome"] == "replaces":
         told.append(says(_REPLACES, text="、".join(one["against"])))
+    elif one["like"]:
+        told.append(says(_LIKE, text=one["like"]))
     return "  · ".join([*told, _when(one["date"], says), _place(one)])
 
 
@@ -195,6 +197,7 @@ _ON_PAGE = Words("  {title}（{path}）", "  {title} ({path})")
 _HISTORY = Words("[历史] {text}", "[history] {text}")
 _ENDS = Words("不再是：{text}", "no longer: {text}")
 _REPLACES = Words("代替 {text}", "instead of {text}")
+_LIKE = Words("像 {text}", "much like {text}")
 _NOTES = Words("放进笔记 {count} 篇（是材料，不当成你说的）：", "{count} notes (material, not taken for your words):")
 _SIZE = Words("{count} 字", "{count} characters")
 _GROWS = Words("加 {count} 字", "{count} characters more")

@@ -23,8 +23,8 @@ class Match:
 def meant_by(query: str, shown: Sequence[Known]) -> tuple[Match, ...]:
     """Which of `shown` "forget …" may mean, best first. Lexical, by words and pairs of Chinese characters, rare ones
     counting more; a query that names the very value comes first."""
-    wanted = _terms(_FILLER.sub(" ", fold(query))) or _terms(fold(query))
-    terms = [_terms(text := _searchable(known)) | frozenset(text) for known in shown]
+    wanted = terms_of(_FILLER.sub(" ", fold(query))) or terms_of(fold(query))
+    terms = [terms_of(text := _searchable(known)) | frozenset(text) for known in shown]
     spread = Counter(term for found in terms for term in found)
     weight = {term: math.log(1 + (len(shown) + 1) / (spread[term] + 0.5)) for term in wanted}
     total = sum(weight.values())
@@ -46,7 +46,7 @@ _FILLER = re.compile(
 _TERM = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+|[^\W_]+")
 
 
-def _terms(text: str) -> frozenset[str]:
+def terms_of(text: str) -> frozenset[str]:
     """Words of other scripts; of Chinese every pair of neighbours, or the single character that stands alone."""
     found: set[str] = set()
     for run in _TERM.findall(_parted(text)):

@@ -231,17 +231,21 @@ def _told(said: Event, listener: Listener) -> str:
     text, when = payload.get("text", ""), _moment(said, listener)
     if said.kind is Kind.STATEMENT_IMPORTED:
         place = f"{payload.get('file', '?')}:{payload['line']}" if payload.get("line") else payload.get("file", "?")
-        day = day_of(datetime.fromisoformat(payload["said_at"]), listener.zone)
-        return _IMPORTED.say(language).format(when=when, place=place, day=day, text=text)
+        first, last = payload["written"]
+        day = first if first == last else f"{first}~{last}"
+        written = (_WRITTEN_THERE if first else _UNDATED).say(language).format(day=day)
+        return _IMPORTED.say(language).format(when=when, place=place, written=written, text=text)
     return _SAID.say(language).format(when=when, who=payload.get("account", "?"), text=text)
 
 
 _WHERE = Words("在 {path}", "stands in {path}")
 _SAID = Words("{when}，{who} 说：「{text}」", "{when}, {who} said: “{text}”")
 _IMPORTED = Words(
-    "{when} 从 {place} 导入，那里写于 {day}：「{text}」",
-    "{when}, imported from {place}, written there on {day}: “{text}”",
+    "{when} 从 {place} 导入，{written}：「{text}」",
+    "{when}, imported from {place}, {written}: “{text}”",
 )
+_WRITTEN_THERE = Words("那里写于 {day}", "written there on {day}")
+_UNDATED = Words("那里没有日期", "undated there")
 _SAID_ELSEWHERE = Words("原话不是在这里说的。", "It was not said where you can read it.")
 _BY_HAND = Words("是手写在页面里的，没有对应的话。", "It was written into the page by hand; nothing was said.")
 _ERASED = Words("原话已经不在记录里了。", "What was said is not in the record any more.")

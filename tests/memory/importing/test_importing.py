@@ -259,7 +259,8 @@ async def test_where_an_entry_comes_from_is_told(world: World) -> None:
     assert event is not None
     assert (event.kind, event.origin) == (Kind.STATEMENT_IMPORTED, Origin.FILE)
     assert event.payload == {
-        "said_at": moment.isoformat(), "text": "不吃香菜", "from": "openclaw", "file": "MEMORY.md", "line": 3,
+        "said_at": moment.isoformat(), "written": ["2026-06-20", "2026-06-20"], "text": "不吃香菜",
+        "from": "openclaw", "file": "MEMORY.md", "line": 3,
     }  # fmt: skip
     assert world.memory.writer.said(event.id) == moment
 
@@ -477,3 +478,11 @@ async def test_from_a_folder_to_pages(world: World, tmp_path: Path) -> None:
     root = folder(tmp_path / "vault", {"图书馆.md": "# 图书馆\n\n## 偏好\n- 优先二楼安静区\n\n正文。\n"})
     await bring(world, found_in(root))
     assert sorted(world.wiki.store.hashes()) == [f"{OWN}/notes/图书馆.md", f"{OWN}/preferences/图书馆.md"]
+
+
+async def test_what_stands_and_says_much_the_same_is_shown_beside_a_new_line(world: World) -> None:
+    await world.add("不吃香菜")
+    like = said("从来不吃香菜", on("2026-11-20"))
+    assert [one.like for one in (await look(world, these(like))).entries] == ["#1 不吃香菜"]
+    await world.editing.forget("不吃香菜", world.by("忘掉"))
+    assert [one.like for one in (await look(world, these(like))).entries] == [""]

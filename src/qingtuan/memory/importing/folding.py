@@ -15,6 +15,7 @@ from typing import Literal
 from qingtuan.memory.beliefs import Candidate, Review, Same, Standing, Write, decide
 from qingtuan.memory.changes import Added, Change, Created, Recorded, Superseded, apply
 from qingtuan.memory.holdings import Entry, Holdings
+from qingtuan.memory.importing.alike import Alike
 from qingtuan.memory.importing.found import Statement
 from qingtuan.memory.likeness import canonical_predicate, fold, normalise_text
 from qingtuan.memory.wiki.data_comment import BeliefData
@@ -46,6 +47,8 @@ class Folded:
     """What stands there and gives way to it, is ended by it, or stands in its way: `#3 优先三楼靠窗`."""
     number: int | None = None
     """Of the entry that says it, or that is over by it."""
+    like: str = ""
+    """What stands there and may say the same as a new entry, or its contrary, in other words: `#3 不吃香菜`."""
 
 
 @dataclass
@@ -71,6 +74,7 @@ class Fold:
         self._predicates = {
             fold(entry.data.predicate) for entry in self._before.entries if entry.data.predicate is not None
         }
+        self._alike = Alike(entry for entry in self._before.entries if entry.belief.current)
         self._texts: set[str] = set()
         """What was decided on in this fold."""
         self._over: dict[str, list[Entry]] = {}
@@ -236,7 +240,8 @@ class Fold:
         else:
             self._apply(changes)
         folded = self._folded(statement, "replaces" if against else "new", decision.path, candidate.text, against)
-        return replace(folded, number=decision.number)
+        alike = None if against else self._alike.to(candidate.text)
+        return replace(folded, number=decision.number, like=_called(alike) if alike else "")
 
     def _honest(self, change: Change, statement: Statement) -> Change:
         """A change without a first day that nobody knows. Of a stretch of days only the last is certain: by then it
@@ -293,10 +298,15 @@ class Fold:
     def _named(self, number: int) -> str:
         """An entry that was there before, for people."""
         entry = self._before.find(number)
-        return f"#{number} {entry.belief.statement}" if entry else f"#{number}"
+        return _called(entry) if entry else f"#{number}"
 
     def _folded(
         self, statement: Statement, outcome: Outcome, path: str, line: str, against: tuple[str, ...] = ()
     ) -> Folded:
         page = self._holdings.pages.get(path)
         return Folded(statement, outcome, path, page.title if page else "", line, against)
+
+
+def _called(entry: Entry) -> str:
+    """An entry, for people; one that was written by hand has no number yet."""
+    return f"#{entry.number} {entry.belief.statement}" if entry.number is not None else entry.belief.statement

@@ -71,8 +71,9 @@ class Proposal:
 
     @property
     def digest(self) -> str:
-        """A name for all that is shown of it."""
-        return hashlib.sha256(json.dumps(as_json(self), sort_keys=True).encode()).hexdigest()
+        """A name for all that would be done: for all that is shown of it but the hints at what is alike."""
+        plain = replace(self, entries=tuple(replace(one, like="") for one in self.entries))
+        return hashlib.sha256(json.dumps(as_json(plain), sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,6 +338,7 @@ def _entry_json(n: int, one: Folded) -> dict[str, Any]:
         "title": one.title,
         "date": _days(statement.when.first, statement.when.last),
         "against": list(one.against),
+        "like": one.like if one.outcome == "new" else "",
         "file": flat(statement.file),
         "line": statement.line,
     }
@@ -364,6 +366,7 @@ def _line(folded: Folded, found: Found, by: By) -> dict[str, object]:
     said = statement.moment or datetime(day.year, day.month, day.day, tzinfo=by.zone)
     return {
         "said_at": said.isoformat(),
+        "written": [statement.when.first and str(statement.when.first), str(statement.when.last)],
         "text": statement.text,
         "from": found.format,
         "file": statement.file,
