@@ -42,14 +42,14 @@ _OWNERS = Words(
     "角色卡是主人的，不和别人的记忆一起导出。", "Persona cards are the owner's; they go with nobody else's memory."
 )
 _DONE = Words(
-    "导出了 {pages} 页、共 {files} 个文件：{target}", "Exported {pages} pages, {files} files in all: {target}"
+    "导出了 {pages} 页、共 {files} 个文件：{target}", "Exported to {target} (pages: {pages}, files in all: {files})"
 )
 _SECRETS = Words(
     "这些页里像是有密钥或号码，照原样带上了，给别人之前请看一眼：{pages}",
     "On these pages something looks like a key or a number; they go along as they are, so look before you pass them "
     "on: {pages}",
 )
-_DAYS = Words("聊天记录，天：", "past talk, days:")
+_DAYS = Words("聊天记录（天）", "past talk (days)")
 _NOTHING = Words("还没有任何记忆可以导出。", "There is no memory to export yet.")
 
 

@@ -183,27 +183,32 @@ _WRITING = ("new", "replaces", "past", "ends")
 _HEAD = Words("从 {name} 读到的（{source}）：", "Read from {name} ({source}):")
 _RESTORED = Words(
     "原样放回 {count} 页（这里还没有这些记忆；置顶和谁能看照原来的）：",
-    "{count} pages stand again as they were (there is no such memory here yet; pins and who may see them included):",
+    "Put back as they were, with pins and who may see them; there is no such memory here yet ({count}):",
 )
-_PAGE = Words("  {path}  {title}  {count} 条", "  {path}  {title}  {count} entries")
+_PAGE = Words("  {path}  {title}  {count} 条", "  {path}  {title}  (entries: {count})")
 _WIDER = {
     "own": Words("我在哪都能用", "wherever I am"),
     "public": Words("公开", "public"),
     "all": Words("全局", "for all"),
     "group": Words("群里的", "of the group"),
 }
-_ENTRIES = Words("记成 {count} 条，只有你自己看得到：", "{count} entries, seen by you alone:")
+_ENTRIES = Words("记成 {count} 条，只有你自己看得到：", "Becomes memory, seen by you alone ({count}):")
 _ON_PAGE = Words("  {title}（{path}）", "  {title} ({path})")
 _HISTORY = Words("[历史] {text}", "[history] {text}")
 _ENDS = Words("不再是：{text}", "no longer: {text}")
 _REPLACES = Words("代替 {text}", "instead of {text}")
 _LIKE = Words("像 {text}", "much like {text}")
-_NOTES = Words("放进笔记 {count} 篇（是材料，不当成你说的）：", "{count} notes (material, not taken for your words):")
+_NOTES = Words(
+    "放进笔记 {count} 篇（是材料，不当成你说的）：", "Becomes notes: material, not taken for your words ({count}):"
+)
 _SIZE = Words("{count} 字", "{count} characters")
 _GROWS = Words("加 {count} 字", "{count} characters more")
-_KNOWN = Words("已经有了，不动：{entries} 条、{notes} 篇笔记", "There already: {entries} entries, {notes} notes")
+_KNOWN = Words(
+    "已经有了，不动（{entries} 条、{notes} 篇笔记）：",
+    "Known already, stays as it is (entries: {entries}, notes: {notes}):",
+)
 _MORE = Words("……还有 {count} 处", "… and {count} more")
-_UNSURE = Words("没有带进来，要你自己定的 {count} 条：", "Not taken; {count} for you to decide:")
+_UNSURE = Words("没有带进来，要你自己定的 {count} 条：", "Not taken, for you to decide ({count}):")
 _AGAINST = Words(
     "和 {text} 不一样，没有日期，分不出哪个新", "differs from {text}, and has no date to tell which is newer"
 )

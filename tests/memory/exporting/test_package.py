@@ -24,7 +24,7 @@ def test_a_folder_and_its_list(tmp_path: Path) -> None:
         listed.add("wiki/users/owner/图书馆.md", "# 图书馆\n".encode())
         listed.add("README.md", b"x")
         assert not target.exists()
-        assert listed.finish("owner", "2026-11-29T10:00:00+00:00") == 2
+        assert listed.finish("owner", "2026-11-29T10:00:00+00:00") == 3
     manifest = json.loads((target / "manifest.json").read_text())
     assert (manifest["format"], manifest["person"]) == ("qingtuan-export", "owner")
     for path, digest in manifest["files"].items():

@@ -77,10 +77,10 @@ class Listed:
         self._package.add(path, data)
 
     def finish(self, person: str, made: str) -> int:
-        """Put the list there, with SHA-256 of every other file; how many those are."""
+        """Put the list there, with SHA-256 of every other file. How many files there are, with the list."""
         text = json.dumps(manifest_json(person, made, self._files), ensure_ascii=False, indent=1)
         self._package.add(MANIFEST, f"{text}\n".encode())
-        return len(self._files)
+        return len(self._files) + 1
 
 
 class _Folder:
