@@ -356,6 +356,22 @@ def test_linked_accounts_share_their_private_chats(story: Story) -> None:
     assert {"li says", "li tool", "group owner"} <= story.seen(event_sight(reader, ["qq:2", "tg:2"]))
 
 
+def test_a_chat_is_not_read_from_when_it_was_somebody_elses(story: Story) -> None:
+    """The account was linked and parted again, or sold: what is in the log under another id is another person's."""
+    story.add("other begins", Kind.SESSION_STARTED, "s_x", LI_CHAT, "owner")
+    story.add("other says", Kind.MESSAGE_RECEIVED, "s_x", LI_CHAT, "owner")
+    story.add("other is answered", Kind.MESSAGE_SENT, "s_x", LI_CHAT, "owner")
+    view = event_sight(li(), ["qq:2"])
+    assert not {name for name in story.seen(view) if name.startswith("other")}
+    assert [row["session"] for row in story.rows(*view.strange_sessions())] == ["s_x"]
+    whole = Stretch("s_x", 1, story.names["other is answered"].seq)
+    clause, values = view.where_stretch("r.space", "r.session", "r.first", "r.last")
+    row = f"SELECT '{LI_CHAT}' AS space, 's_x' AS session, 1 AS first, {whole.last} AS last"
+    assert not story.rows(f"SELECT r.* FROM ({row}) AS r WHERE {clause}", values)
+    assert not view.sees_stretch(LI_CHAT, whole, begun_by="owner")
+    assert view.sees_stretch(LI_CHAT, whole, begun_by="qq-2")
+
+
 def test_a_narrow_key_reads_its_own_space(story: Story) -> None:
     reader = owner(Space("private", "http:laptop"))
     accounts = ["qq:1", "http:laptop"]

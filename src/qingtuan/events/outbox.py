@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -107,6 +107,12 @@ class Outbox:
             for message in open_ones:
                 self.finished(message, Kind.DELIVERY_UNKNOWN, detail=why)
         return open_ones
+
+    def withdraw(self, unwanted: Callable[[Event], bool], why: str) -> None:
+        """Let what waits and is `unwanted` never be handed over."""
+        with self._log.transaction():
+            for message in filter(unwanted, self._open("waiting")):
+                self.finished(message, Kind.DELIVERY_REFUSED, detail=why)
 
     def settle(self) -> None:
         """At a start: what was being handed over when the process died has an unknown outcome; it is not resent."""

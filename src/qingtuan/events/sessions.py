@@ -1,4 +1,8 @@
-"""Sessions of each space: which there are, which one runs, and since when their context counts."""
+"""Sessions of each space: which there are, which one runs, and since when their context counts.
+
+A session of a private chat is one person's: what was said in it, looked up in it and summed up of it. An account can
+become another person's, by a link, a parting or the file of people; whoever has it by then begins one of their own.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +38,10 @@ def project(database: Database, event: Event) -> None:
         database.execute(f"DELETE FROM running_sessions WHERE session IN ({gone})", values)  # noqa: S608
         database.execute(f"DELETE FROM sessions WHERE started IN ({which})", values)  # noqa: S608
     if event.kind is Kind.SESSION_STARTED:
+        # Somebody else, to whom the account belonged, may have had one of this name.
+        database.execute(
+            "UPDATE sessions SET name = NULL WHERE space = ? AND name = ?", (str(space), event.payload.get("name"))
+        )
         database.execute(
             "INSERT INTO sessions (id, space, name, started) VALUES (?, ?, ?, ?)",
             (session, str(space), event.payload.get("name"), event.id),
@@ -54,12 +62,15 @@ class Sessions:
         self._ids = ids
 
     def running(self, space: Space, person: str) -> Session:
-        """The running session of a space; the first one is started here."""
+        """The running session of a space; the first one is started here, and the first of whoever a private chat
+        belongs to by now."""
         row = self._log.database.row(
-            "SELECT s.* FROM running_sessions AS r JOIN sessions AS s ON s.id = r.session WHERE r.space = ?",
+            "SELECT s.*, e.person FROM running_sessions AS r JOIN sessions AS s ON s.id = r.session"
+            " JOIN events AS e ON e.id = s.started WHERE r.space = ?",
             (str(space),),
         )
-        return _session(row) if row else self.start(space, person)
+        theirs = row is not None and (space.is_group or row["person"] == person)
+        return _session(row) if row is not None and theirs else self.start(space, person)
 
     def of_groups(self) -> list[Session]:
         """The running session of every group that has one."""
@@ -70,9 +81,11 @@ class Sessions:
         return [_session(row) for row in rows]
 
     def named(self, space: Space, name: str, person: str) -> Session:
-        """The session of this name or id in the space, started if there is none; the running one stays."""
+        """The session of this name or id in the space, started if the person has none; the running one stays."""
         row = self._log.database.row(
-            "SELECT * FROM sessions WHERE space = ? AND (name = ? OR id = ?)", (str(space), name, name)
+            "SELECT s.* FROM sessions AS s JOIN events AS e ON e.id = s.started"
+            " WHERE s.space = ? AND (s.name = ? OR s.id = ?) AND (? OR e.person = ?) ORDER BY s.started DESC LIMIT 1",
+            (str(space), name, name, space.is_group, person),
         )
         return _session(row) if row else self.start(space, person, name)
 

@@ -133,8 +133,11 @@ hold memory of the person whose turn it was: in a group they are that person's a
 
 
 def history_visible(kind: Kind, person: str | None, reader: Reader) -> bool:
-    """Whether an event of the reader's own space may enter a request of theirs. `person` is whose event it is."""
-    return not reader.space.is_group or kind in _OPEN_IN_GROUPS or reader.is_(person)
+    """Whether an event of the reader's own space may enter a request of theirs. `person` is whose event it is: in a
+    private chat, too, that may be somebody else, to whom the account belonged then."""
+    if reader.space.is_group:
+        return kind in _OPEN_IN_GROUPS or reader.is_(person)
+    return person is None or reader.is_(person)
 
 
 def enters_summary(kind: Kind, space: Space) -> bool:
@@ -170,7 +173,8 @@ class EventSight:
     reader: Reader
     _everything: bool
     _spaces: frozenset[str]
-    """Spaces that are read whole: the one where the reader is, and their own private chats."""
+    """Spaces that are read from end to end: the one where the reader is, and their own private chats. Of these, what
+    was said there while the account was somebody else's is not read."""
     _reaches_out: bool
     """Whether the reader's own stretches of group sessions are read besides."""
     _left: frozenset[str]
@@ -194,14 +198,21 @@ class EventSight:
             return False
         mine = self.reader.is_(event.place.person)
         if str(space) in self._spaces:
-            return not space.is_group or mine or event.kind in _OPEN_IN_GROUPS
+            return mine or (space.is_group and event.kind in _OPEN_IN_GROUPS)
         if event.place.session is None or not (mine or event.kind in _SAID_TO_ALL):
             return False
         return self._reaches(space, Stretch(event.place.session, event.seq, event.seq), own)
 
-    def sees_stretch(self, space: Space, stretch: Stretch, own: Stretch | None = None) -> bool:
-        """Whether a summary or an episode that was made from `stretch` may be shown; it must lie wholly in sight."""
-        return self._everything or str(space) in self._spaces or self._reaches(space, stretch, own)
+    def sees_stretch(
+        self, space: Space, stretch: Stretch, own: Stretch | None = None, *, begun_by: str | None = None
+    ) -> bool:
+        """Whether a summary or an episode that was made from `stretch` may be shown; it must lie wholly in sight.
+        `begun_by` is who began the session: that of a private chat is theirs alone."""
+        if self._everything:
+            return True
+        if str(space) in self._spaces:
+            return space.is_group or begun_by is None or self.reader.is_(begun_by)
+        return self._reaches(space, stretch, own)
 
     def _reaches(self, space: Space, stretch: Stretch, own: Stretch | None) -> bool:
         if not self._reaches_out or not space.is_group or space.id in self._left:
@@ -216,8 +227,8 @@ class EventSight:
         mine = f"{alias}.person IN ({_marks(me)})"
         spaces, open_kinds = sorted(self._spaces), sorted(_OPEN_IN_GROUPS)
         clause = (
-            f"({alias}.space IN ({_marks(spaces)}) AND ({alias}.space GLOB 'private:*' OR {mine}"
-            f" OR {alias}.kind IN ({_marks(open_kinds)})))"
+            f"({alias}.space IN ({_marks(spaces)}) AND ({mine}"
+            f" OR {alias}.space GLOB 'group:*' AND {alias}.kind IN ({_marks(open_kinds)})))"
         )
         values: list[Any] = [*spaces, *me, *open_kinds]
         if not self._reaches_out:
@@ -235,15 +246,28 @@ class EventSight:
         position are the given SQL expressions (column names, not values)."""
         if self._everything:
             return "1", []
-        spaces = sorted(self._spaces)
-        clause = f"{space} IN ({_marks(spaces)})"
+        strange, others = self.strange_sessions()
+        private = f"{session} NOT IN (SELECT session FROM ({strange}))"  # noqa: S608 (placeholders)
+        clause = f"({space} IN ({_marks(self._spaces)}) AND {private})"
+        spaces = [*sorted(self._spaces), *others]
         if not self._reaches_out:
-            return clause, list(spaces)
+            return clause, spaces
         left = sorted(f"group:{group}" for group in self._left)
         within = (
             f"({space} GLOB 'group:*' AND {space} NOT IN ({_marks(left)}) AND {self._in_stretch(session, first, last)})"
         )
         return f"({clause} OR {within})", [*spaces, *left, *self._stretch_values()]
+
+    def strange_sessions(self) -> tuple[str, list[Any]]:
+        """SQL and parameters for the sessions (`session`, `space`) of the reader's private chats that somebody else
+        began, to whom the account belonged then."""
+        private = sorted(space for space in self._spaces if not Space.parse(space).is_group)
+        # The plus keeps SQLite from the index by person, which would lead through all that they ever did.
+        sql = (
+            "SELECT session, space FROM events WHERE kind = ?"  # noqa: S608 (placeholders)
+            f" AND space IN ({_marks(private)}) AND +person NOT IN ({_marks(self.reader.ids)})"
+        )
+        return sql, [str(Kind.SESSION_STARTED), *private, *sorted(self.reader.ids)]
 
     def own_stretches(self) -> tuple[str, list[Any]]:
         """SQL and parameters for the stretches (`session`, `first`, `last`) from the first to the last own

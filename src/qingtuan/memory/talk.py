@@ -45,17 +45,25 @@ class _Part:
 
     space: str
     own: Stretch | None = None
+    strange: frozenset[str] = frozenset()
+    """Of a private chat, the sessions that are somebody else's."""
 
     @property
     def condition(self) -> str:
-        stretch = "e.session = :session AND e.seq BETWEEN :first AND :last"
-        return f"e.space = :space AND {stretch}" if self.own else "e.space = :space"
+        if self.own:
+            return "e.space = :space AND e.session = :session AND e.seq BETWEEN :first AND :last"
+        without = " AND e.session NOT IN (SELECT value FROM json_each(:strange))" if self.strange else ""
+        return f"e.space = :space{without}"
 
     @property
     def values(self) -> dict[str, Any]:
         own = self.own
         stretch = {"session": own.session, "first": own.first, "last": own.last} if own else {}
-        return {"space": self.space, **stretch}
+        return {
+            "space": self.space,
+            **stretch,
+            **({"strange": json.dumps(sorted(self.strange))} if self.strange else {}),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +92,11 @@ class Talk:
     def _in_sight(self, private: Iterable[Space]) -> Iterator[_Part]:
         here = self._sight.reader.space
         whole = {str(space) for space in (here, *private) if self._sight.sees_stretch(space, _NOWHERE)}
-        yield from map(_Part, sorted(whole))
+        strange: dict[str, set[str]] = {}
+        for row in self._database.rows(*self._sight.strange_sessions()):
+            strange.setdefault(row["space"], set()).add(row["session"])
+        for space in sorted(whole):
+            yield _Part(space, strange=frozenset(strange.get(space, ())))
         if here.is_group:
             return  # in a group nothing is read but that group
         stretches, values = self._sight.own_stretches()
@@ -167,8 +179,15 @@ class Talk:
         for part in self._parts:
             if part.own is not None:
                 spans.setdefault(part.space, []).append(Span(part.own.session, part.own.first, part.own.last))
-        whole = {part.space: None for part in self._parts if part.own is None}
+        whole = {part.space: self._sessions_in(part) for part in self._parts if part.own is None}
         return {**{space: tuple(found) for space, found in spans.items()}, **whole}
+
+    def _sessions_in(self, part: _Part) -> Allowed:
+        """Of a space that is read from end to end, the sessions that are in sight; None for all."""
+        if not part.strange:
+            return None
+        rows = self._database.rows("SELECT id FROM sessions WHERE space = ?", (part.space,))
+        return frozenset(row["id"] for row in rows) - part.strange
 
     # Inside
 

@@ -213,7 +213,7 @@ class Desk:
         received, record = Received.of(event), self._kit.record
         try:
             session = record.sessions.get(event.place.session or "")
-            reader = self._kit.people.reader(received.account, session.space)
+            reader = self._work.speaking(event, received.account, session.space)
         except (KeyError, NotAllowed) as error:
             self._work.give_up(event, str(error))
             return

@@ -91,6 +91,20 @@ class Unions:
                 event = self._by_file(name, heir)
             if event is not None:
                 await self.follow(event)
+        self._withdraw()
+
+    def _withdraw(self) -> None:
+        """Let no message reach an account that was another person's when it was written."""
+        people = self._kit.people
+
+        def unwanted(message: Event) -> bool:
+            person, space = message.place.person, message.place.space
+            if person is None or space is None or space.is_group:
+                return False
+            holder = people.find(space.id)
+            return holder is None or holder.id != people.whose(person)
+
+        self._kit.record.outbox.withdraw(unwanted, "the account is another person's by now")
 
     def _heir(self, name: str) -> Person | None:
         """Who somebody is now that is nobody any more: whoever has the account that spoke under that id."""
@@ -188,6 +202,7 @@ class Unions:
         with self._log.transaction():
             self._log.keep_parts([before.encode()])
             self._log.append(Kind.PEOPLE_CHANGED, Place(person=OWNER), hashes, cause=event.id)
+        self._withdraw()
 
     def _parted(self, text: str, decided: Mapping[str, Any]) -> str:
         """What the file says after a parting: the very text of before the link if nobody changed it since."""

@@ -12,8 +12,9 @@ from qingtuan.errors import ForOwner, NotAllowed, QingtuanError, Stopped
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
 from qingtuan.events.outbox import Draft
+from qingtuan.identity.scopes import Reader
 from qingtuan.language import Words
-from qingtuan.messages import Origin
+from qingtuan.messages import Origin, Space
 from qingtuan.tools.run import refusal
 from qingtuan.turn import calls, troubles
 from qingtuan.turn.calls import Calls
@@ -61,8 +62,19 @@ class Work:
             KeyError: its person was forgotten.
         """
         session = self.kit.record.sessions.get(started.place.session or "")
-        reader = self.kit.people.reader(started.payload["account"], session.space)
+        reader = self.speaking(started, started.payload["account"], session.space)
         return read_back(self.kit.record.log, started, session, reader)
+
+    def speaking(self, event: Event, account: str, space: Space) -> Reader:
+        """Who speaks by an event of the log: the person that they were then, with the rights that they have now.
+
+        Raises:
+            NotAllowed: the account is nobody's any more or somebody else's, or the chat is.
+        """
+        reader = self.kit.people.reader(account, space)
+        if not reader.is_(event.place.person):
+            raise NotAllowed(_ANOTHER)
+        return reader
 
     def beginning_of(self, turn: str) -> Event:
         """The `turn.started` of a turn. Raises `KeyError` if it never began."""
@@ -188,6 +200,7 @@ def _by_code(turn: Turn, text: str) -> Draft:
     return Draft(turn.channel, text, origin=Origin.SYSTEM, by_code=True)
 
 
+_ANOTHER = Words("这个账号现在是别人的了。", "That account is somebody else's by now.")
 BROKE = Words(
     "我这边出错了，这一句没办成。记录里有详情。",
     "Something broke on my side; this was not done. Details are in the record.",
