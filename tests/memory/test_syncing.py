@@ -410,6 +410,25 @@ class TestTrouble:
             with pytest.raises(RemoteRefused, match="history here was rewritten"):
                 await work()
 
+    async def test_what_was_erased_here_is_not_brought_back(
+        self, pair: tuple[Instance, Instance], remote: RemoteWorld
+    ) -> None:
+        one, two = pair
+        known = await one.add("爱吃榴莲千层")
+        await one.push()
+        by = one.by("/memory purge")
+        await one.erasures.carry_out(lambda: one.purging.erase(known, by))
+        for work in (one.pull, one.push):
+            with pytest.raises(RemoteRefused, match="history here was rewritten"):
+                await work()
+        assert "榴莲" not in one.wiki.git("log", "--all", "-p")
+        assert one.in_order()
+        # With an empty remote it goes on.
+        run_git(remote.bare, "update-ref", "-d", "refs/heads/main")
+        assert await one.push() == "empty"
+        await two.pull()
+        assert two.current() == one.current()
+
     async def test_a_merge_of_the_owners_own_is_left_alone(self, pair: tuple[Instance, Instance]) -> None:
         one, _ = pair
         (one.wiki.folder / ".git" / "MERGE_HEAD").write_text("0" * 40)

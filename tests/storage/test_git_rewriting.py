@@ -334,6 +334,16 @@ class TestTheOwnersOwnGit:
         assert made.files[PAGE][content_hash(b"- mine\n" + OLD)] == content_hash(b"- mine\n- one\n")
         assert SECRET not in objects(folder)
 
+    async def test_what_is_kept_out_of_the_folder_stays_so(self, repository: Repository) -> None:
+        folder = repository.folder
+        await write_and_commit(repository, {PAGE: OLD, "elsewhere.bin": b"x", "huge.bin": b"y"})
+        own_git(folder, "update-index", "--skip-worktree", "elsewhere.bin")
+        own_git(folder, "update-index", "--assume-unchanged", "huge.bin")
+        (folder / "elsewhere.bin").unlink()
+        await repository.rewrite(Forget(), "t", agreed)
+        assert own_git(folder, "ls-files", "-v").splitlines() == ["S elsewhere.bin", "h huge.bin", f"H {PAGE}"]
+        assert own_git(folder, "status", "--porcelain") == f" M {PAGE}\n"
+
     async def test_a_merge_that_was_begun_can_be_finished(self, repository: Repository) -> None:
         folder = repository.folder
         await write_and_commit(repository, {PAGE: OLD, "b.md": b"one\n"})

@@ -123,7 +123,7 @@ def remembering(home: Home, settings: Settings, people: People, record: Record) 
     syncing = Syncing(memory, lambda: remote_of(settings.wiki), clock)
     summaries = Summaries(log, rules, customs)
     recollection = Recollection(log, people, indexes.open("episodes"), clock)
-    places = Places(home.media, home.logs, home.backups)
+    places = Places(home.media, home.logs, home.backups, lambda: settings.wiki.remote, syncing.still)
     return Remembering(
         store=store,
         indexes=indexes,

@@ -58,6 +58,12 @@ class Syncing:
         self.proposals = PullProposals(self._log)
         """What waits for the owner's word."""
 
+    @asynccontextmanager
+    async def still(self) -> AsyncIterator[None]:
+        """Nothing is exchanged until the block is left: what it takes out must not come back by a pull under way."""
+        async with self._lock:
+            yield
+
     # Looking
 
     @property
@@ -209,9 +215,11 @@ class Syncing:
         assert standing.theirs is not None
         lacking = json.dumps(sorted(await exchange.commits(standing.theirs, head)))
         once_here = self._log.database.row(
-            "SELECT 1 FROM events WHERE kind = ?"
-            " AND json_extract(payload, '$.commit') IN (SELECT value FROM json_each(?)) LIMIT 1",
-            (Kind.WIKI_COMMITTED, lacking),
+            "SELECT 1 FROM events WHERE kind = ?1"
+            " AND json_extract(payload, '$.commit') IN (SELECT value FROM json_each(?3))"
+            " UNION ALL SELECT 1 FROM events AS e, json_each(e.payload, '$.commits') AS gone WHERE e.kind = ?2"
+            " AND gone.key IN (SELECT value FROM json_each(?3)) LIMIT 1",
+            (Kind.WIKI_COMMITTED, Kind.WIKI_REWRITTEN, lacking),
         )
         if once_here is not None:
             raise RemoteRefused(_REWRITTEN_HERE)

@@ -255,13 +255,16 @@ class Rewriting:
         if not (self._old / "index").exists():
             return
         lines: list[bytes] = []
+        marked: dict[str, list[bytes]] = {"--skip-worktree": [], "--assume-unchanged": []}
         with self._contents() as contents:
-            for entry in self._run(self._old, "ls-files", "--stage", "-z").split(b"\0"):
+            for entry in self._run(self._old, "ls-files", "--stage", "-v", "-z").split(b"\0"):
                 head, _, name = entry.partition(b"\t")
                 path = os.fsdecode(name)
                 if not entry or not self._rules.keeps(path):
                     continue
-                mode, blob, stage = head.split(b" ")
+                tag, mode, blob, stage = head.split(b" ")
+                marked["--skip-worktree"] += [name] if tag.upper() == b"S" else []
+                marked["--assume-unchanged"] += [name] if tag.islower() else []
                 if mode in CONTENTS and self._rules.touches(path):
                     before = contents.of(blob)
                     after = self._rules.file(path, before)
@@ -270,6 +273,9 @@ class Rewriting:
                         blob = self._run(self._new, "hash-object", "-w", "--stdin", stdin=after).strip()
                 lines.append(b"%b %b %b\t%b\0" % (mode, blob, stage, name))
         self._run(self._new, "update-index", "-z", "--index-info", stdin=b"".join(lines))
+        for mark, names in marked.items():
+            if names:
+                self._run(self._new, "update-index", mark, "-z", "--stdin", stdin=b"\0".join([*names, b""]))
 
     # ------------------------------------------------------------------------------------------- proving
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -43,6 +44,10 @@ class Places:
     media: Path
     logs: Path
     backups: Path
+    remote: Callable[[], str | None] = lambda: None
+    """The address of the copy of the wiki that the settings name."""
+    still: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+    """Keeps that copy from being pulled or pushed for as long as a block lasts."""
     leave: Callable[[Sequence[str]], None] = lambda _: None
     """Takes persons out of the list of people."""
 
@@ -52,7 +57,7 @@ class Beyond:
     """What no erasure reaches."""
 
     remotes: tuple[str, ...]
-    """Where else the history of the wiki may lie: the names and addresses that the owner's git has."""
+    """Where else the history of the wiki may lie: the copy that the settings name, and what the owner's git knows."""
     backups: tuple[str, ...]
     """Names of files."""
 
@@ -102,7 +107,7 @@ class Erasures:
             StorageFailed: the disk or git refuses. If the record was cleared by then, the rest is done at the next
                 start, or by `go_on`.
         """
-        async with self._lock:
+        async with self._lock, self._places.still():
             await self._interrupt()
             begun: list[Event] = []
 
@@ -126,7 +131,7 @@ class Erasures:
         Raises:
             StorageFailed: the disk or git refuses: again at the next start.
         """
-        async with self._lock:
+        async with self._lock, self._places.still():
             found = unfinished(self._log)
             for event in found:
                 renewal = partial(self._renewal, event)
@@ -137,10 +142,12 @@ class Erasures:
     async def beyond(self) -> Beyond:
         """What no erasure reaches, as it is now."""
         remotes = await self._library.store.repository.remotes()
-        named = tuple(f"{name} ({mask(address).text})" for name, address in sorted(remotes.items()))
+        named = [f"{name} ({mask(address).text})" for name, address in sorted(remotes.items())]
+        if (synced := self._places.remote()) is not None:
+            named.insert(0, mask(synced).text)
         folder = self._places.backups
         backups = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-        return Beyond(named, tuple(name for name in backups if not name.startswith(".")))
+        return Beyond(tuple(named), tuple(name for name in backups if not name.startswith(".")))
 
     # What is done
 
