@@ -33,6 +33,7 @@ from qingtuan.clock import ManualClock
 from qingtuan.errors import BackupUnusable, StorageFailed
 from qingtuan.home import Home
 from qingtuan.storage.copying import COPIED
+from qingtuan.storage.git_rewriting import BESIDE, MARK
 from tests.backups.conftest import ODD, PAGE, files_of, fill
 from tests.fakes.old_data import contents
 
@@ -57,7 +58,7 @@ def started(*command: str, **environ: str) -> subprocess.Popen[bytes]:
 
 
 def left_behind(home: Home) -> list[str]:
-    return [path.name for path in home.backups.iterdir() if path.name.startswith(".")]
+    return [path.name for path in home.backups.iterdir() if path.name.startswith(".") and path.name != ".last.json"]
 
 
 class TestWhole:
@@ -291,6 +292,15 @@ class TestNotWhole:
         assert "checking" not in seen
         assert [path.name for path in filled.backups.iterdir()] == []
 
+    async def test_what_an_erasure_left_half_done(self, filled: Home, clock: ManualClock, tmp_path: Path) -> None:
+        """A history made anew and not yet agreed to is nothing; if it was agreed to, the old one must go."""
+        shutil.copytree(filled.wiki / ".git", filled.wiki / BESIDE)
+        unpacked((await take(plan(filled, clock))).path, tmp_path / "out")
+        assert not (tmp_path / "out" / "wiki" / BESIDE).exists()
+        (filled.wiki / BESIDE / MARK).write_text("evt_1", "utf-8")
+        with pytest.raises(StorageFailed, match="erasure"):
+            await take(plan(filled, clock, target=filled.backups / "y.tar.gz"))
+
     async def test_something_of_that_name_is_there(self, filled: Home, clock: ManualClock) -> None:
         (filled.backups / "x.tar.gz").write_text("mine", "utf-8")
         with pytest.raises(StorageFailed):
@@ -350,7 +360,7 @@ class TestTrouble:
         assert (filled.backups / "x.tar.gz").exists() == (instant == "backup.remember")
         await take(plan(filled, clock, target=filled.backups / "y.tar.gz"))
         names = {found.name for found in filled.backups.iterdir()} - {"x.tar.gz"}
-        assert names == {"y.tar.gz", "last.json"}
+        assert names == {"y.tar.gz", ".last.json"}
 
     @pytest.mark.parametrize("stage", ["packing", "checking"])
     async def test_given_up_nothing_is_left(self, filled: Home, clock: ManualClock, stage: str) -> None:
@@ -442,7 +452,7 @@ class TestKeeping:
         assert (last.path, last.made) == (kept(filled.backups)[0], clock.now())
         assert last.size == last.path.stat().st_size
         for text in ("", "[]", "{}", json.dumps({"path": 1})):
-            (filled.backups / "last.json").write_text(text, "utf-8")
+            (filled.backups / ".last.json").write_text(text, "utf-8")
             assert last_of(filled.backups) is None
 
     async def test_two_at_once_wait_for_each_other(self, filled: Home, clock: ManualClock) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import sqlite3
@@ -13,15 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from qingtuan.backups.archive import write
+from qingtuan.backups.archive import Source, write
 from qingtuan.backups.backup import Plan, take
-from qingtuan.backups.manifest import Manifest, Wish
+from qingtuan.backups.manifest import LEFT_OUT, Manifest, Member, Wish
 from qingtuan.backups.restoring import staged
-from qingtuan.backups.snapshot import add_database, add_media, put_aside
+from qingtuan.backups.snapshot import Shot, add_database, add_media, put_aside
 from qingtuan.clock import ManualClock
 from qingtuan.errors import BackupUnusable, StorageFailed
 from qingtuan.home import Home
 from qingtuan.storage.copying import COPIED
+from qingtuan.storage.git_rewriting import BESIDE, MARK
 from qingtuan.storage.migrating import newest
 from tests.backups.conftest import PAGE, files_of
 from tests.fakes.old_data import EVENTS, old_database, version_of
@@ -43,6 +45,15 @@ def there(tmp_path: Path) -> Home:
     return home
 
 
+def written(shot: Shot, tmp_path: Path, **changes: object) -> Path:
+    made = datetime(2026, 11, 29, tzinfo=UTC)
+    manifest = Manifest(made, "0.1.0", newest(), "", 20, tuple(shot.folders), tuple(shot.members))
+    path = tmp_path / "packed.tar.gz"
+    with path.open("wb") as file:
+        write(file, replace(manifest, **changes), shot.sources, lambda _: None)  # type: ignore[arg-type]
+    return path
+
+
 def packed(home: Home, tmp_path: Path, **changes: object) -> Path:
     """An archive of whatever stands there, as whoever made that folder may pack it: nothing is looked over."""
     aside = tmp_path / "aside"
@@ -51,12 +62,7 @@ def packed(home: Home, tmp_path: Path, **changes: object) -> Path:
     if home.database.exists():
         add_database(home.database, shot)
     add_media(home.path, shot, lambda: None)
-    made = datetime(2026, 11, 29, tzinfo=UTC)
-    manifest = Manifest(made, "0.1.0", newest(), "", 20, tuple(shot.folders), tuple(shot.members))
-    path = tmp_path / "packed.tar.gz"
-    with path.open("wb") as file:
-        write(file, replace(manifest, **changes), shot.sources, lambda _: None)  # type: ignore[arg-type]
-    return path
+    return written(shot, tmp_path, **changes)
 
 
 async def test_it_is_as_it_will_be(filled: Home, there: Home, clock: ManualClock, tmp_path: Path) -> None:
@@ -70,6 +76,21 @@ async def test_it_is_as_it_will_be(filled: Home, there: Home, clock: ManualClock
         assert list(there.backups.iterdir()) == [found.folder.parent]
         assert found.work == found.folder.parent.name
     assert list(there.path.rglob("*")) == [there.backups]
+
+
+def packed_by_a_stranger(home: Home, tmp_path: Path) -> Path:
+    """An archive of all that stands there, with what we leave out."""
+    shot = Shot()
+    for path in sorted(home.path.rglob("*")):
+        name = str(path.relative_to(home.path))
+        if name.partition("/")[0] in LEFT_OUT:
+            continue
+        if path.is_dir():
+            shot.folders.append(name)
+        else:
+            data = path.read_bytes()
+            shot.add(Member(name, len(data), hashlib.sha256(data).hexdigest()), Source(path, 0))
+    return written(shot, tmp_path)
 
 
 class TestHistories:
@@ -126,6 +147,19 @@ class TestHistories:
             assert len(configs) == 4
             assert not any("evil" in config.read_text() for config in configs)
             assert not (found.folder / "prompts" / ".git").exists()
+
+    async def test_one_that_was_to_take_the_place_of_another_is_not_unpacked(
+        self, filled: Home, there: Home, clock: ManualClock, tmp_path: Path
+    ) -> None:
+        """A start would adopt it, configuration and all, on the word of an event of the same archive."""
+        for name in (BESIDE, BESIDE.upper()):
+            shutil.copytree(filled.wiki / ".git", filled.wiki / name)
+            (filled.wiki / name / "config").write_text("[core]\n fsmonitor = evil\n", "utf-8")
+            (filled.wiki / name / MARK).write_text("evt_1", "utf-8")
+        async with staged(packed_by_a_stranger(filled, tmp_path), there, clock, nothing) as found:
+            assert (found.folder / "wiki" / ".git" / "HEAD").exists()
+            assert not [path for path in found.folder.rglob("*") if path.name.lower() == BESIDE]
+            assert not (found.folder / "wiki" / ".git" / MARK).exists()
 
     async def test_one_with_missing_pieces_is_refused(
         self, filled: Home, there: Home, clock: ManualClock, tmp_path: Path

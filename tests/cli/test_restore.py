@@ -11,6 +11,11 @@ from pathlib import Path
 import pytest
 
 from qingtuan.backups.swap import is_pending
+from qingtuan.clock import SystemClock
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Log, Place
+from qingtuan.ids import Ids
+from qingtuan.storage.sqlite import Database
 from tests.cli.conftest import CommandLine, Ran
 
 
@@ -48,7 +53,8 @@ def aside(home: Path) -> list[Path]:
 
 
 def leftovers(home: Path) -> list[str]:
-    return [path.name for path in (home / "backups").iterdir() if path.name.startswith(".")]
+    names = [path.name for path in (home / "backups").iterdir()]
+    return [name for name in names if name.startswith(".") and name != ".last.json"]
 
 
 def test_the_present_state_makes_room_and_is_kept(qingtuan: CommandLine, archive: Path) -> None:
@@ -142,6 +148,15 @@ def test_what_it_will_start_and_what_it_cannot_use_is_said_before(
     ran = qingtuan("restore", str(archive), "--yes")
     assert (ran.code, "读不了" in ran.err) == (0, True), ran.err
     assert "香菜" in qingtuan("memory", "list").out
+
+
+def test_what_was_erased_since_is_said_to_come_back(qingtuan: CommandLine, archive: Path) -> None:
+    assert "抹掉过" not in qingtuan("restore", str(archive), stdin="n\n").err
+    database = Database(qingtuan.home / "state.sqlite")
+    log = Log(database, SystemClock(), Ids(SystemClock()))
+    log.append(Kind.BELIEF_PURGED, Place(person="owner"), {"events": []})
+    database.close()
+    assert "抹掉过 1 次" in qingtuan("restore", str(archive), stdin="n\n").err
 
 
 class TestBesideServe:

@@ -324,7 +324,7 @@ async def _claimed(home: Home, command: str, clock: Clock) -> HomeLock:
     lock = HomeLock(home)
     await lock.acquire(command, clock)
     try:
-        if home.restore_note.exists() or any(home.backups.glob(".*")):
+        if home.restore_note.exists() or any(home.backups.glob(".[rw]*")):
             _clean_up(home)
     except BaseException:
         lock.release()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -19,6 +20,7 @@ from qingtuan.errors import BackupUnusable, StorageFailed
 from qingtuan.home import Home
 from qingtuan.language import Words
 from qingtuan.storage.git import Repository
+from qingtuan.storage.git_rewriting import BESIDE
 from qingtuan.storage.migrating import newest
 from qingtuan.storage.sqlite import Database
 
@@ -73,10 +75,19 @@ def _unpack(path: Path, folder: Path, tell: Callable[[int, int], None]) -> Manif
         total = manifest.size
 
     manifest = archive.read(path, Unpacking(folder, accept), lambda done: tell(done, total))
-    for pointer in folder.rglob(".git"):
-        if pointer.is_file():  # it would lead git to wherever it says
-            pointer.unlink()
+    _remove_strays(folder)
     return manifest
+
+
+def _remove_strays(folder: Path) -> None:
+    """Remove what would become a history, or lead git to one, past the eyes of `cleanse`."""
+    for place, folders, names in os.walk(folder):
+        for name in names:
+            if name.lower() == ".git":
+                (Path(place) / name).unlink()
+        for name in [name for name in folders if name.lower() == BESIDE]:
+            shutil.rmtree(Path(place) / name)
+            folders.remove(name)
 
 
 def _accept(manifest: Manifest, folder: Path) -> None:

@@ -17,7 +17,7 @@ from qingtuan.storage.files import cannot_write, read_regular, write_atomic
 Kind = Literal["qingtuan", "daily"]
 """What the name of a backup begins with: made by hand, or by a running instance."""
 
-_LAST = "last.json"
+_LAST = ".last.json"
 _LONGEST = 64 * 1024
 
 

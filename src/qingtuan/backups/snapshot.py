@@ -19,6 +19,7 @@ from qingtuan.backups.manifest import DATABASE, MEDIA, Member, Wish
 from qingtuan.backups.tar import CHUNK
 from qingtuan.errors import StorageFailed
 from qingtuan.language import Words
+from qingtuan.storage.git_rewriting import BESIDE, MARK
 
 Stop = Callable[[], None]
 """Raises when the work was given up."""
@@ -124,9 +125,9 @@ def _below(found: _Found, passed_over: list[str]) -> Iterator[_Found]:
     else:
         yield found
         for name in _names(found.place, found.path):
-            if _is_temporary(name) or (_in_git(found.path) and name.endswith(".lock")):
-                continue
             place = found.place / name
+            if _is_temporary(name) or (_in_git(found.path) and name.endswith(".lock")) or _is_half_erased(place):
+                continue
             if (status := _status(place, follow=False)) is not None:
                 yield from _below(_Found(f"{found.path}/{name}", place, status), passed_over)
 
@@ -153,6 +154,17 @@ def _status(place: Path, *, follow: bool) -> os.stat_result | None:
 
 def _is_temporary(name: str) -> bool:
     return name.startswith(".") and name.endswith(".tmp")
+
+
+def _is_half_erased(place: Path) -> bool:
+    """Whether this is a history without what was erased, which was not yet to take the place of the old one.
+
+    Raises:
+        StorageFailed: it was to. Only a start can finish that, and until then the old one holds what must be gone.
+    """
+    if place.name == BESIDE and (place / MARK).exists():
+        raise StorageFailed(_HALF_ERASED)
+    return place.name == BESIDE
 
 
 def _in_git(path: str) -> bool:
@@ -232,3 +244,10 @@ def _unreadable(path: str, error: OSError) -> StorageFailed:
             "Check permissions.",
         )
     )
+
+
+_HALF_ERASED = Words(
+    "有一次抹除断在半路，备份没有做，不然抹掉的还在里面。先运行一次 qingtuan chat，它会做完。",
+    "An erasure was cut off half-way. No backup was made, for it would hold what must be gone. Run qingtuan chat once, "
+    "which finishes it.",
+)

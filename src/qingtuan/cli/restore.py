@@ -57,6 +57,11 @@ _UNREADABLE = Words(
     "现在的数据库读不了，记忆有 {pages} 页。会整个挪到 backups/ 里留着，不删。",
     "The present database cannot be read; pages of memory {pages}. All of it will be moved into backups/ and kept.",
 )
+_ERASED = Words(
+    "备份以后彻底抹掉过 {count} 次东西；恢复会把它们带回来，要抹就再抹一次。",
+    "Since the backup things were erased for good, times: {count}. They come back with it; if they are to be gone, "
+    "erase them again.",
+)
 _SERVERS = Words("备份的 mcp.json 会启动这些服务器：{names}", "The backup's mcp.json will start these servers: {names}")
 _SETTINGS = Words("备份里的设置要改好才能用：{why}", "The backup's settings have to be mended before use: {why}")
 _SURE = Words("恢复吗？[y/N] ", "Restore it? [y/N] ")
@@ -188,7 +193,7 @@ def _about(found: Staged, shell: Shell) -> Iterator[Words]:
         yield _said(_SETTINGS, why=wrong.words)
     elif names := _new_servers(restored, home):
         yield _said(_SERVERS, names=" ".join(names))
-    present = look(home)
+    present = look(home, manifest.made)
     if present is None:
         yield _said(_NOTHING, home=home.path)
     elif present.events is None:
@@ -196,6 +201,8 @@ def _about(found: Staged, shell: Shell) -> Iterator[Words]:
     else:
         newest = _moment(present.newest) if present.newest else "-"
         yield _said(_PRESENT, events=present.events, newest=newest, pages=present.pages)
+        if present.erasures:
+            yield _said(_ERASED, count=present.erasures)
 
 
 def _new_servers(restored: Home, home: Home) -> list[str]:
