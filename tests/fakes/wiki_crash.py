@@ -29,7 +29,7 @@ _MOST = 1000
 """Steps after which something must be wrong."""
 
 
-class _Killer:
+class Killer:
     """Counts steps once armed, and ends the process at the chosen one."""
 
     def __init__(self, step: int) -> None:
@@ -39,6 +39,10 @@ class _Killer:
     def arm(self, world: WikiWorld) -> None:
         world.database._connection.set_trace_callback(self._hear_sql)
         self._armed = True
+
+    def listen(self) -> None:
+        """Hear of every step from now on."""
+        sys.addaudithook(self.hear)
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Audit events; of openings those that may change something."""
@@ -56,8 +60,9 @@ class _Killer:
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def write(world: WikiWorld, killer: _Killer) -> None:
+async def write(root: Path, killer: Killer) -> None:
     """A turn that writes two pages, one of them twice, and its commit."""
+    world = WikiWorld(root)
     await world.store.recover()
     cause = world.message("记住", turn="turn_1")
     killer.arm(world)
@@ -67,22 +72,31 @@ async def write(world: WikiWorld, killer: _Killer) -> None:
     await world.store.commit_turn("turn_1")
 
 
-async def recover(world: WikiWorld, killer: _Killer) -> None:
+async def recover(root: Path, killer: Killer) -> None:
     """The start after a crash."""
+    world = WikiWorld(root)
     killer.arm(world)
     await world.store.recover()
 
 
-ACTS: dict[str, Callable[[WikiWorld, _Killer], Awaitable[None]]] = {"write": write, "recover": recover}
+async def pull(root: Path, killer: Killer) -> None:
+    """A pull of what another instance wrote."""
+    from tests.memory.syncing_world import Instance
+
+    instance = await Instance.at(root / "one", root / "remote.git")
+    killer.arm(instance.wiki)
+    await instance.pull()
+
+
+ACTS: dict[str, Callable[[Path, Killer], Awaitable[None]]] = {"write": write, "recover": recover, "pull": pull}
 
 
 def _child(act: str, root: Path, step: int) -> None:
-    killer = _Killer(step)
-    sys.addaudithook(killer.hear)
-    world = WikiWorld(root)
+    killer = Killer(step)
+    killer.listen()
 
     async def run() -> None:
-        await ACTS[act](world, killer)
+        await ACTS[act](root, killer)
 
     asyncio.run(run())
     os._exit(0)

@@ -35,7 +35,7 @@ class WikiWorld:
         self.repository = Repository(self.folder, self.clock)
         self.store = WikiStore(self.folder, self.log, self.repository, self.clock, cache=root / "wiki.json")
         self.undo = Undo(self.store)
-        self.history = History(self.repository)
+        self.history = History(self.repository, self.store.ledger)
 
     def close(self) -> None:
         self.store.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,57 +12,12 @@ from qingtuan.errors import NotAllowed, RemoteRefused
 from qingtuan.events.kinds import Kind
 from qingtuan.identity.privacy import sight
 from qingtuan.identity.scopes import Scope, Visibility
-from qingtuan.memory.landing import Pulled
-from qingtuan.memory.pull_proposals import PULL
-from qingtuan.memory.reviewing import Reviewing, Settled
-from qingtuan.memory.syncing import Remote, Syncing
-from qingtuan.storage.git_address import Address
-from qingtuan.storage.git_exchange import Access
 from tests.fakes.remote_world import RemoteWorld, run_git
-from tests.memory.world import GROUP, PEOPLE, World
+from tests.memory.syncing_world import Instance
+from tests.memory.world import GROUP
 
 PROFILE = "users/owner/profile.md"
 LIBRARY = "users/owner/preferences/图书馆.md"
-
-
-class Instance(World):
-    """One of the two."""
-
-    bare: Path
-    trusted = True
-
-    @property
-    def syncing(self) -> Syncing:
-        if not hasattr(self, "_syncing"):
-            self._syncing = Syncing(self.memory, self._remote, self.clock)
-        return self._syncing
-
-    def _remote(self) -> Remote:
-        return Remote(Address.parse(str(self.bare)), Access(), self.trusted)
-
-    async def push(self) -> str:
-        return (await self.syncing.push(self.by(""))).relation
-
-    async def pull(self) -> Pulled:
-        return await self.syncing.pull(self.by(""))
-
-    async def decide(self, *, accept: bool = True) -> Settled:
-        """Say yes or no to the newest that waits."""
-        reviewing = Reviewing(self.memory, self.log, PEOPLE, self.clock, {PULL: self.syncing})
-        item = reviewing.waiting(self.reader())[-1]
-        work = reviewing.accept if accept else reviewing.reject
-        [settled] = await work([item], self.by(""))
-        return settled
-
-    def in_order(self) -> bool:
-        """Whether everything that is kept twice agrees."""
-        self.library.settle()
-        return (
-            self.wiki.is_clean()
-            and self.wiki.ledger_matches_replay()
-            and self.index.verify(self.library.entries()) == []
-            and not (self.wiki.folder / ".git" / "incoming").exists()
-        )
 
 
 @pytest.fixture
@@ -75,9 +31,7 @@ async def pair(tmp_path: Path, remote: RemoteWorld) -> AsyncIterator[tuple[Insta
     made = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        instance = Instance(tmp_path / name)
-        instance.bare = remote.bare
-        await instance.start()
+        instance = await Instance.at(tmp_path / name, remote.bare)
         made.append(instance)
     one, two = made
     await one.add("住在二楼")
@@ -216,6 +170,25 @@ class TestTurns:
         assert not [line for line in one.current() if "住在" in line]
         assert "住在三楼" in one.page(PROFILE)
         await meet(one, two)
+
+    async def test_a_day_before_a_pull_is_what_was_here_on_that_day(self, pair: tuple[Instance, Instance]) -> None:
+        one, two = pair
+        await two.add("怕吵")
+        await two.push()
+        one.clock.advance(timedelta(hours=2))
+        await one.add("不吃香菜")
+        evening = one.clock.now()
+        one.clock.advance(timedelta(days=1))
+        await one.pull()
+        data = await one.wiki.history.show(PROFILE, evening)
+        assert data is not None
+        assert "不吃香菜" in data.decode()
+        assert "怕吵" not in data.decode()
+        await two.pull()
+        await one.push()
+        await two.pull()
+        await one.undoing.all_to(evening, one.by(""))
+        assert [line for line in one.current() if "坐" not in line] == ["#1 住在二楼", "#3 不吃香菜"]
 
     async def test_a_pull_is_taken_back_as_a_whole(self, pair: tuple[Instance, Instance]) -> None:
         one, two = pair
@@ -360,9 +333,7 @@ class TestTrouble:
         self, tmp_path: Path, remote: RemoteWorld, pair: tuple[Instance, Instance]
     ) -> None:
         (tmp_path / "three").mkdir()
-        three = Instance(tmp_path / "three")
-        three.bare = remote.bare
-        await three.start()
+        three = await Instance.at(tmp_path / "three", remote.bare)
         await three.add("别的")
         head, there = three.wiki.git("rev-parse", "HEAD"), remote.head()
         for work in (three.pull, three.push):
@@ -373,9 +344,7 @@ class TestTrouble:
         three.close()
         # What to do is as it is said: the folder moved away, what is there comes, and what was here can be put back.
         three.wiki.folder.rename(tmp_path / "three" / "old")
-        again = Instance(tmp_path / "three")
-        again.bare = remote.bare
-        await again.start()
+        again = await Instance.at(tmp_path / "three", remote.bare)
         assert (await again.pull()).pages
         assert again.current() == ["#2 坐二楼", "#1 住在二楼"]
         assert await again.push() in ("ahead", "same")

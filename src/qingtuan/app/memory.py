@@ -132,7 +132,7 @@ def remembering(home: Home, settings: Settings, people: People, record: Record) 
         memory=memory,
         notes=Notes(library, log, ids, clock),
         recall=recall,
-        overview=Overview(library, beliefs, lambda: indexes.health, History(repository), recall),
+        overview=Overview(library, beliefs, lambda: indexes.health, History(repository, store.ledger), recall),
         policies=policies,
         undoing=Undoing(memory.writer),
         summaries=summaries,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from datetime import date, datetime, time
 from typing import Any
 
 from qingtuan.channels.cli.link import Result
 from qingtuan.cli.door import entered
 from qingtuan.cli.parser import Parser
+from qingtuan.cli.reading import record
 from qingtuan.cli.remote_words import said_of_pull, said_of_push, said_of_standing
 from qingtuan.cli.shell import Shell
 from qingtuan.cli.view import printable
@@ -17,6 +19,7 @@ from qingtuan.errors import NotThere, UsageWrong
 from qingtuan.language import Language, Words
 from qingtuan.memory.wiki.disk import Disk
 from qingtuan.memory.wiki.history import Entry, History
+from qingtuan.memory.wiki.ledger import Ledger
 from qingtuan.memory.wiki.listing import Listing
 from qingtuan.memory.wiki.walls import scope_of
 from qingtuan.storage.git import Repository
@@ -75,7 +78,19 @@ async def run(args: argparse.Namespace, shell: Shell) -> int:
         raise NotThere(_NOTHING)
     if args.action == "show" and args.page is None:
         return _list(shell)
-    history = History(Repository(shell.home.wiki, shell.clock))
+    with ExitStack() as opened:
+        return await _look(args, History(Repository(shell.home.wiki, shell.clock), _ledger(shell, opened)), shell)
+
+
+def _ledger(shell: Shell, opened: ExitStack) -> Ledger | None:
+    """What the record knows of the pages; nothing if there is none."""
+    try:
+        return Ledger(opened.enter_context(record(shell)).database)
+    except NotThere:
+        return None
+
+
+async def _look(args: argparse.Namespace, history: History, shell: Shell) -> int:
     if args.action == "history":
         entries = await (history.of_page(args.page, limit=args.n) if args.page else history.newest(limit=args.n))
         for entry in entries:

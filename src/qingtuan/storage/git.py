@@ -356,11 +356,13 @@ class Repository:
         return {os.fsdecode(path): blob for path, blob in found.items()}
 
     async def at(self, moment: datetime) -> str | None:
-        """The newest commit that is not later than `moment`, or None if there was none yet."""
+        """The newest commit of our own that is not later than `moment`, or None if there was none yet."""
         if await self.head() is None:
             return None
         until = moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        return (await self._command.read("rev-list", "-1", f"--before={until}", "HEAD")).decode().strip() or None
+        return (
+            await self._command.read("rev-list", "-1", "--first-parent", f"--before={until}", "HEAD")
+        ).decode().strip() or None
 
     async def tree(self, commit: str = "HEAD", paths: Sequence[str] = ()) -> dict[str, str]:
         """The regular files of a commit (those of `paths`, or all) with the ids of their contents."""

@@ -90,10 +90,13 @@ class Standing:
 class Exchange:
     """One exchange with the copy at an address. Ended by `end`, which leaves nothing behind."""
 
-    def __init__(self, wiki: Path, address: Address, access: Access, clock: Clock, *, executable: str = "git") -> None:
-        """`wiki` is the folder of our repository. Nothing is made yet."""
+    def __init__(
+        self, wiki: Path, address: Address, access: Access, clock: Clock, *, beside: Path | None = None
+    ) -> None:
+        """`wiki` is the folder of our repository. What comes lies in it, else in the folder `beside`: for whoever only
+        looks, while somebody else may be at an exchange. Nothing is made yet."""
         self._objects = wiki / ".git" / "objects"
-        self._git = wiki / ".git" / "incoming"
+        self._git = (beside or wiki / ".git") / "incoming"
         self._address = address
         more = {
             "fetch.fsckObjects": "true",
@@ -106,7 +109,7 @@ class Exchange:
         }
         environment = environment_of(self._git, None, more)
         environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = _listed(self._objects)
-        self._command = GitCommand(self._git, clock, executable=executable, environment=environment, bounds=_BOUNDS)
+        self._command = GitCommand(self._git, clock, environment=environment, bounds=_BOUNDS)
 
     async def begin(self) -> None:
         """Make the place for what is fetched. Raises `StorageFailed`."""

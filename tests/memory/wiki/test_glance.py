@@ -96,7 +96,7 @@ async def test_a_page_that_was_written_a_moment_ago_is_read_again(world: WikiWor
 async def test_what_nobody_knows_of_is_noticed_though_it_did_not_change(old: WikiWorld) -> None:
     new = "users/owner/rules/new.md"
     old.edit(new, TEXT)
-    old.store.survey()
+    old.store._listing.scan()
     old.store.glance([new])
     assert [edit.path for edit in await old.store.notice()] == [new]
 
@@ -113,5 +113,5 @@ async def test_whoever_keeps_what_pages_say_can_tell_that_one_has_changed(old: W
     old.store.read(OTHER)
     assert (gone := old.store.revision) != changed
     old.edit("users/owner/rules/new.md", TEXT)
-    old.store.survey()
+    old.store._listing.scan()
     assert old.store.revision != gone

@@ -31,7 +31,7 @@ _OFFSETS = {"beside": 0, "same place": 1, "rewritten": 2, "deleted": 3}
 def crash_at_steps(act: str, template: Path, target: Path, *, stride: int = 1) -> list[Path]:
     """The wikis left by processes that were killed at their first, second … step."""
     command = [sys.executable, "-m", "tests.fakes.wiki_crash", act, str(template), str(target), str(stride)]
-    subprocess.run(command, cwd=REPOSITORY, check=True, timeout=120)
+    subprocess.run(command, cwd=REPOSITORY, check=True, timeout=300)
     left = sorted(target.iterdir())
     assert (left[-1] / "came-through").exists()
     return left
@@ -79,7 +79,7 @@ async def test_it_is_never_taken_for_a_hand_edit_and_what_was_intended_is_done(
                 assert world.git("show", f"HEAD:{page['path']}") == world.on_disk(page["path"])
             assert world.events(Kind.PAGE_EDITED) == [], left.name
             assert set(world.authors()) == {OURS}
-            assert world.store.uncommitted() == []
+            assert world.store.ledger.open() == []
             assert world.git("status", "--porcelain") == ""
             assert world.ledger_matches_replay()
             assert not list(world.folder.rglob("*.tmp"))
@@ -224,7 +224,7 @@ async def test_a_git_that_refuses_at_the_start_only_delays_commits(tmp_path: Pat
     async with next_process(tmp_path) as world:
         assert await world.store.recover() == []
         assert world.on_disk(PAGE) == f"{TEXT}{LINE}\n"
-        assert len(world.store.uncommitted()) == 1
+        assert len(world.store.ledger.open()) == 1
         lock.unlink()
         await world.store.settle()
         assert sorted(world.authors()) == sorted([OURS, OURS, HAND])
@@ -261,5 +261,5 @@ async def test_bytes_that_were_erased_on_purpose_are_not_waited_for(tmp_path: Pa
     async with next_process(tmp_path) as world:
         assert await world.store.recover() == []
         assert world.on_disk(PAGE) is None
-        assert world.store.uncommitted() == []
+        assert world.store.ledger.open() == []
         assert world.events(Kind.PAGE_EDITED) == []

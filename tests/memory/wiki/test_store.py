@@ -18,8 +18,9 @@ from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
 from qingtuan.identity.scopes import SHARED, Scope
 from qingtuan.memory.wiki.commits import BY_HAND
-from qingtuan.memory.wiki.disk import MAX_BYTES, Snapshot, Stamp, read_in
+from qingtuan.memory.wiki.disk import MAX_BYTES, Disk, Snapshot, Stamp, read_in
 from qingtuan.memory.wiki.ledger import project
+from qingtuan.memory.wiki.listing import Listing
 from qingtuan.memory.wiki.store import Change
 from qingtuan.messages import Origin
 from qingtuan.storage.files import content_hash
@@ -64,7 +65,7 @@ class TestWriting:
     async def test_outside_a_turn_the_commit_is_made_at_once(self, world: WikiWorld) -> None:
         await world.write(PAGE, TEXT)
         assert world.authors() == [OURS]
-        assert world.store.uncommitted() == []
+        assert world.store.ledger.open() == []
 
     async def test_the_same_bytes_are_no_write(self, world: WikiWorld) -> None:
         await world.write(PAGE, TEXT)
@@ -130,7 +131,7 @@ class TestWriting:
         monkeypatch.undo()
         assert world.on_disk(PAGE) == TEXT
         assert await world.store.notice([PAGE]) == []
-        assert world.store.uncommitted() == []
+        assert world.store.ledger.open() == []
 
     async def test_walls_and_limits(self, world: WikiWorld) -> None:
         for path in ("../outside.md", "users/owner/secrets/a.md", "README.md", "users/owner/notes/a.txt"):
@@ -152,11 +153,10 @@ class TestWriting:
         await first.store.recover()
         await first.write(PAGE, TEXT)
         first.edit(OTHER, "mine\n")
-        reader = WikiWorld(tmp_path)
-        reader.store.survey()
-        assert reader.store.paths(OWNER) == [PAGE, OTHER]
-        assert reader.events(Kind.PAGE_EDITED) == []
-        reader.close()
+        reader = Listing(Disk(first.folder), SystemClock(), None)
+        reader.scan()
+        assert reader.paths(OWNER) == [PAGE, OTHER]
+        assert first.events(Kind.PAGE_EDITED) == []
         first.close()
 
     async def test_nothing_is_written_or_noticed_before_the_recovery(self, tmp_path: Path) -> None:
@@ -211,10 +211,10 @@ class TestTurns:
         with pytest.raises(StorageFailed):
             await world.store.commit_turn("turn_1")
         await world.write(OTHER, "outside a turn\n")
-        assert len(world.store.uncommitted()) == 4
+        assert len(world.store.ledger.open()) == 4
         lock.unlink()
         await world.store.commit_turn("turn_2")
-        assert world.store.uncommitted() == []
+        assert world.store.ledger.open() == []
         contents = [
             world.git("show", f"{commit}:{PAGE}") for commit in world.git("rev-list", "--reverse", "HEAD").split()
         ]
@@ -231,7 +231,7 @@ class TestTurns:
         with suppress(asyncio.CancelledError):  # unless it was done by then
             await task
         await world.store.commit_turn("turn_2")
-        assert world.store.uncommitted() == []
+        assert world.store.ledger.open() == []
         assert world.authors() == [OURS]
         assert world.is_clean()
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from qingtuan.errors import NotThere
 from qingtuan.language import Words
 from qingtuan.memory.wiki.commits import BY_HAND
+from qingtuan.memory.wiki.ledger import Ledger
 from qingtuan.memory.wiki.walls import scope_of
 from qingtuan.storage.git import Repository, Revision
 from qingtuan.storage.git_objects import EMPTY_TREE
@@ -38,11 +39,22 @@ class BlamedLine:
     entry: Entry
 
 
+async def newest_at(repository: Repository, ledger: Ledger | None, moment: datetime) -> str | None:
+    """The commit that was the newest at a moment; None if there was none yet."""
+    commit = ledger.commit_at(moment) if ledger is not None else None
+    # After a history was rewritten the events name commits that are no more.
+    if commit is not None and await repository.holds_commit(commit):
+        return commit
+    return await repository.at(moment)
+
+
 class History:
     """Questions to the past of pages. Everything is read from git; nothing here writes."""
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Repository, ledger: Ledger | None = None) -> None:
+        """`ledger` knows what was here when; without it git is believed."""
         self._repository = repository
+        self._ledger = ledger
 
     async def of_page(self, path: str, *, limit: int = 50) -> list[Entry]:
         """The newest commits that changed a page, newest first, across renames. Raises `NotThere` (walls)."""
@@ -67,7 +79,10 @@ class History:
         Raises:
             NotThere: no such commit, or no page can stand there.
         """
-        commit = await self._repository.resolve(at) if isinstance(at, str) else await self._repository.at(at)
+        if isinstance(at, str):
+            commit: str | None = await self._repository.resolve(at)
+        else:
+            commit = await newest_at(self._repository, self._ledger, at)
         return await self._repository.show(commit, _page(path)) if commit else None
 
     async def blame(self, path: str) -> list[BlamedLine]:

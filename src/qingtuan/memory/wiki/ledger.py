@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from qingtuan.events.erasing import ERASING, erased_by
@@ -162,6 +163,16 @@ class Ledger:
     def all_known(self) -> dict[str, str]:
         """The hash that each page should have."""
         return {row["path"]: row["hash"] for row in self._database.rows("SELECT path, hash FROM wiki_pages")}
+
+    def commit_at(self, moment: datetime) -> str | None:
+        """The commit that was the newest here at a moment, as far as events know. Git does not: what was pulled later
+        may be older."""
+        row = self._database.row(
+            "SELECT json_extract(payload, '$.commit') AS value FROM events WHERE kind = ? AND time <= ?"
+            " ORDER BY seq DESC LIMIT 1",
+            (Kind.WIKI_COMMITTED, int(moment.timestamp() * 1000)),
+        )
+        return row["value"] if row else None
 
     def open(self) -> list[Write]:
         """What was intended and is not known to be committed, in order."""

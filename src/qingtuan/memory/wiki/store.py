@@ -159,10 +159,6 @@ class WikiStore:
         """Another number whenever any page may have another hash than before."""
         return self._listing.revision
 
-    def survey(self) -> None:
-        """Look at the whole wiki without noticing anything: for a process that only reads. Raises `StorageFailed`."""
-        self._listing.scan()
-
     def read(self, path: str) -> Snapshot | None:
         """A page as it is on the disk now, or None if there is none.
 
@@ -190,10 +186,6 @@ class WikiStore:
     def overtaken(self) -> list[Write]:
         """Writes that a hand edit came before: to be applied again or given up."""
         return self.ledger.overtaken()
-
-    def uncommitted(self) -> list[Write]:
-        """Writes on the disk whose commit is still to come; those of ended turns are tried again at each commit."""
-        return self.ledger.open()
 
     # -------------------------------------------------------------------------------------------- writing
 

@@ -15,6 +15,7 @@ from qingtuan.identity.scopes import Scope
 from qingtuan.language import Words
 from qingtuan.memory.wiki.disk import Snapshot
 from qingtuan.memory.wiki.edits import purged
+from qingtuan.memory.wiki.history import newest_at
 from qingtuan.memory.wiki.ledger import Write
 from qingtuan.memory.wiki.merging import merge
 from qingtuan.memory.wiki.page import parse
@@ -110,7 +111,7 @@ class Undo:
         """
         repository = self._store.repository
         await self._store.settle()
-        commit = await repository.at(moment)
+        commit = await newest_at(repository, self._store.ledger, moment)
         if commit is None:
             raise NotThere(Words("那时候还没有任何记忆。", "There was no memory at that time yet."))
         then, now = await repository.tree(commit), await repository.tree()
