@@ -42,7 +42,6 @@ async def distill(app: App, arguments: Mapping[str, Any]) -> _Reports:
     reader = app.kit.people.reader(arguments["account"], Space.parse(arguments["space"]))
     distiller, language = Distiller(app.kit, app.remembering.distilling), app.kit.speaks_to(reader)
     reading = distiller.reading(reader, arguments["period"])
-    session = app.kit.record.sessions.running(reader.space, reader.person)
     reports: asyncio.Queue[Report | None] = asyncio.Queue()
     total = len(reading.chunks)
     yield Report("distill", 0, total)
@@ -50,7 +49,7 @@ async def distill(app: App, arguments: Mapping[str, Any]) -> _Reports:
     def told(done: int) -> None:
         reports.put_nowait(Report("distill", done, total))
 
-    working = asyncio.ensure_future(distiller.distil(reading, reader, session.id, told))
+    working = asyncio.ensure_future(distiller.distil(reading, reader, told))
     working.add_done_callback(lambda _: reports.put_nowait(None))
     try:
         while (report := await reports.get()) is not None:

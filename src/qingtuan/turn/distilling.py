@@ -55,17 +55,15 @@ class Distiller:
             )
         return found
 
-    async def distil(
-        self, reading: Reading, reader: Reader, session: str, told: Callable[[int], None] = lambda _: None
-    ) -> Distilled:
+    async def distil(self, reading: Reading, reader: Reader, told: Callable[[int], None] = lambda _: None) -> Distilled:
         """Go through it. `told` hears how many chunks are done. What could not be asked about is counted, and a model
         that cannot be reached ends it."""
         record, gained, failed = self.kit.record, Gained(), 0
         row = record.log.database.row("SELECT max(seq) AS seq FROM events")
         begun = (row["seq"] if row else None) or 0
-        place = Place(session, reader.space, None, reader.person)
-        ask = Aside(self.kit, place)
         for number, chunk in enumerate(reading.chunks, 1):
+            said = chunk[0].by.place  # what is asked about a session belongs to it: erased there, it is gone with it
+            ask = Aside(self.kit, Place(said.session, said.space, None, reader.person))
             try:
                 gained += await self.distilling.distil(chunk, reader, reading, ask)
             except ModelRefused:
@@ -74,12 +72,12 @@ class Distiller:
                 failed += len(reading.chunks) - number + 1
                 break
             told(number)
-        return Distilled(reading, gained, failed, self._spent(place, begun))
+        return Distilled(reading, gained, failed, self._spent(reader.person, begun))
 
-    def _spent(self, place: Place, begun: int) -> Spent:
+    def _spent(self, person: str, begun: int) -> Spent:
         answered = self.kit.record.log.where(
             "seq > ? AND kind = ? AND person = ? AND json_extract(payload, '$.purpose') = 'distill'",
-            (begun, Kind.MODEL_ANSWERED, place.person),
+            (begun, Kind.MODEL_ANSWERED, person),
         )
         zone = self.kit.texts.zone
         uses = [use_of(event, zone) for event in answered if "usage" in event.payload]

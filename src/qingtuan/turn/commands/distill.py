@@ -54,7 +54,7 @@ class _Hand:
         """Go through it, and tell in the chat where it was asked for what came of it."""
         reader, language = invocation.reader, invocation.language
         try:
-            done = await self.distiller.distil(reading, reader, invocation.session.id)
+            done = await self.distiller.distil(reading, reader)
             text = summed_up(done, language, in_group=reader.space.is_group)
         except QingtuanError as error:
             text = error.words.say(language)
