@@ -65,11 +65,13 @@ class Sessions:
         """The running session of a space; the first one is started here, and the first of whoever a private chat
         belongs to by now."""
         row = self._log.database.row(
-            "SELECT s.*, e.person FROM running_sessions AS r JOIN sessions AS s ON s.id = r.session"
+            "SELECT s.*, e.person AS began, (SELECT l.person FROM events AS l WHERE l.session = s.id"
+            " AND l.person IS NOT NULL ORDER BY l.seq DESC LIMIT 1) AS last"
+            " FROM running_sessions AS r JOIN sessions AS s ON s.id = r.session"
             " JOIN events AS e ON e.id = s.started WHERE r.space = ?",
             (str(space),),
         )
-        theirs = row is not None and (space.is_group or row["person"] == person)
+        theirs = row is not None and (space.is_group or row["began"] == row["last"] == person)
         return _session(row) if row is not None and theirs else self.start(space, person)
 
     def of_groups(self) -> list[Session]:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, tzinfo
 from typing import Literal
 
 from qingtuan.events.log import Place
-from qingtuan.identity.scopes import Reader
+from qingtuan.identity.scopes import Reader, Scope
 from qingtuan.language import Language, Words
 from qingtuan.memory.known import Known
 from qingtuan.memory.likeness import SELF, fold
 from qingtuan.memory.topics import Kind
 from qingtuan.memory.wiki.data_comment import How
-from qingtuan.messages import Origin
+from qingtuan.messages import Origin, Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,13 @@ class By:
         if for_group or self.about_group(named):
             return _GROUP_SUBJECT.say(self.language)
         return named if named and not names_group(named) else SELF
+
+
+def within(by: By, scope: Scope) -> By:
+    """The same, as in the group of a scope: where somebody decides from elsewhere about what was said there."""
+    if scope.kind != "group":
+        return by
+    return replace(by, reader=replace(by.reader, space=Space("group", scope.id)))
 
 
 def names_group(subject: str) -> bool:

@@ -7,7 +7,8 @@ A projection of three kinds of event:
     belief.reviewed  {item: the belief.proposed, verdict, write?: page.intended, text?}
     review.asked     {items: [belief.proposed]}, of the person who was asked
 
-What was written on somebody's word and taken back waits again.
+What was written on somebody's word and taken back waits again. What waits for somebody who became one with another
+person gets a number among those of the one who stays: whatever is linked and parted, no number is ever another item's.
 """
 
 from __future__ import annotations
@@ -32,9 +33,6 @@ from qingtuan.storage.sqlite import Database, Row
 State = Literal["open", "accepted", "rejected", "dropped"]
 Verdict = Literal["accepted", "edited", "known", "rejected", "outdated", "dropped"]
 """Written as it was, or in other words; known already; not wanted; taken back or overtaken since; nobody cared."""
-
-_APART = 10_000
-"""Between the numbers of accounts that became one person: more than anybody has of one."""
 
 ENTRY = "entry"
 OVERTAKEN = "overtaken"
@@ -68,6 +66,8 @@ def project(database: Database, event: Event) -> None:
                 "UPDATE candidates SET state = 'open', reviewed = NULL, written = NULL, since = ? WHERE written = ?",
                 (_millis(event.time), write),
             )
+    elif event.kind in (Kind.PERSON_LINKED, Kind.PERSON_CLAIMED):
+        _hand_on(database, event.payload["gone"], event.payload["kept"])
     elif event.kind is Kind.REVIEW_ASKED:
         for item in event.payload["items"]:
             # What is about one person is put before nobody else, whatever id they had when it was proposed.
@@ -87,11 +87,27 @@ def _propose(database: Database, event: Event) -> None:
         (event.id, what, str(scope), speaker, _millis(event.time)),
     )
     for person in dict.fromkeys(_deciders(scope, speaker)):
-        database.execute(
-            "INSERT INTO candidate_numbers (person, number, event)"
-            " SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM candidate_numbers WHERE person = ?1",
-            (person, event.id),
-        )
+        _number(database, person, event.id, None)
+
+
+def _number(database: Database, person: str, item: str, asked: str | None) -> None:
+    """Give an item the next number of a person."""
+    database.execute(
+        "INSERT INTO candidate_numbers (person, number, event, asked)"
+        " SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3 FROM candidate_numbers WHERE person = ?1",
+        (person, item, asked),
+    )
+
+
+def _hand_on(database: Database, gone: str, kept: str) -> None:
+    """Number what somebody had, who became one with another person, for that one."""
+    rows = database.rows(
+        "SELECT event, asked FROM candidate_numbers WHERE person = ?1"
+        " AND event NOT IN (SELECT event FROM candidate_numbers WHERE person = ?2) ORDER BY number",
+        (gone, kept),
+    )
+    for row in rows:
+        _number(database, kept, row["event"], row["asked"])
 
 
 def _deciders(scope: Scope, speaker: str | None) -> Iterable[str]:
@@ -245,6 +261,13 @@ class Candidates:
         wanted = frozenset(numbers)
         return [item for item in self._of(reader, frozenset(writes_groups), "") if item.number in wanted]
 
+    def numbers_of(self, reader: Reader, items: Iterable[str], writes_groups: Iterable[str] = ()) -> dict[str, int]:
+        """The numbers by which `reader` knows these items (`belief.proposed`), as far as they may decide about them."""
+        wanted = frozenset(items)
+        return {
+            item.event: item.number for item in self._of(reader, frozenset(writes_groups), "") if item.event in wanted
+        }
+
     def people(self) -> frozenset[str]:
         """Ids of those about whose word something may be waited for."""
         rows = self._log.database.rows(
@@ -278,23 +301,14 @@ class Candidates:
         return found
 
     def _of(self, reader: Reader, writes: frozenset[str], condition: str) -> list[Item]:
-        ids = [reader.person, *sorted(reader.formerly)]
         rows = self._log.database.rows(
-            "SELECT c.*, n.person, n.number, n.asked FROM candidate_numbers AS n"  # noqa: S608 (placeholders)
-            f" JOIN candidates AS c ON c.event = n.event WHERE n.person IN ({','.join('?' * len(ids))}) {condition}",
-            ids,
+            "SELECT c.*, n.number, n.asked FROM candidate_numbers AS n"  # noqa: S608 (our own words)
+            f" JOIN candidates AS c ON c.event = n.event WHERE n.person = ? {condition} ORDER BY n.number",
+            (reader.person,),
         )
         found = self._proposals(row["event"] for row in rows)
-        items: dict[str, Item] = {}
-        for row in rows:
-            if (event := found.get(row["event"])) is None:
-                continue
-            # Two accounts that became one person had numbers each: those of the other stay apart.
-            number = row["number"] + ids.index(row["person"]) * _APART
-            item = _item(row, event, number, reader)
-            if event.id not in items or item.number < items[event.id].number:
-                items[event.id] = item
-        return sorted((item for item in items.values() if _may(reader, item, writes)), key=lambda item: item.number)
+        items = (_item(row, event, reader) for row in rows if (event := found.get(row["event"])) is not None)
+        return [item for item in items if _may(reader, item, writes)]
 
     def _proposals(self, ids: Iterable[str]) -> dict[str, Event]:
         """The events of these ids by id, but for those that were erased."""
@@ -306,11 +320,11 @@ def _may(reader: Reader, item: Item, writes: frozenset[str]) -> bool:
     return may_review(reader, item.scope, speaker=item.speaker, writes_group=item.scope.id in writes)
 
 
-def _item(row: Row, event: Event, number: int, reader: Reader) -> Item:
+def _item(row: Row, event: Event, reader: Reader) -> Item:
     scope = Scope.parse(row["scope"])
     return Item(
         event=event.id,
-        number=number,
+        number=row["number"],
         what=row["what"],
         scope=Scope.of_person(reader.person) if scope.kind == "user" and reader.is_(scope.id) else scope,
         speaker=row["speaker"],

@@ -62,6 +62,10 @@ class Joining:
         """The ids of all persons that have a folder."""
         return [scope.id for scope in self._library.scopes() if scope.kind == "user"]
 
+    def waited_for(self) -> frozenset[str]:
+        """The ids of those whose word something waits for."""
+        return self._memory.candidates.people()
+
     def joined(self, link: str) -> bool:
         """Whether something was written because of this link that was not taken back."""
         return any(write.undone is None for write in self._store.ledger.of(link))

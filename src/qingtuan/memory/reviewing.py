@@ -21,7 +21,7 @@ from qingtuan.identity.phrases import holds_contact
 from qingtuan.identity.privacy import EventSight
 from qingtuan.identity.scopes import Reader, Scope, Visibility
 from qingtuan.language import Words
-from qingtuan.memory.acts import By, Remembered
+from qingtuan.memory.acts import By, Remembered, within
 from qingtuan.memory.beliefs import Candidate
 from qingtuan.memory.candidates import ENTRY, OVERTAKEN, Item, Verdict
 from qingtuan.memory.keeping import Statement, claimed
@@ -29,7 +29,6 @@ from qingtuan.memory.known import Known
 from qingtuan.memory.memory import Memory
 from qingtuan.memory.overtaken import again
 from qingtuan.memory.wishes import statement
-from qingtuan.messages import Space
 
 Settlement = Literal["accepted", "edited", "known", "rejected", "outdated", "stays"]
 """What became of an item; `stays`: it could not be done, and waits on."""
@@ -86,6 +85,10 @@ class Reviewing:
     def numbered(self, reader: Reader, numbers: Iterable[int]) -> list[Item]:
         """Items by the numbers that `reader` knows them by, those that do not wait any more among them."""
         return self._memory.candidates.numbered(reader, numbers, self._writes(reader))
+
+    def numbers_of(self, reader: Reader, items: Iterable[str]) -> dict[str, int]:
+        """The numbers by which `reader` knows these items, whatever became of them."""
+        return self._memory.candidates.numbers_of(reader, items, self._writes(reader))
 
     def people(self) -> frozenset[str]:
         """Ids of those whose word may be waited for."""
@@ -230,9 +233,7 @@ class Reviewing:
     def _may_write(self, scope: Scope, by: By) -> bool:
         """Whether the person may write there: the memory of a group is written as in that group, which is not where
         one decides about it."""
-        if scope.kind == "group":
-            by = replace(by, reader=replace(by.reader, space=Space("group", scope.id)))
-        return self._memory.writer.may_write(by, scope)
+        return self._memory.writer.may_write(within(by, scope), scope)
 
     def _note(self, settled: Iterable[Settled], by: By) -> None:
         """Write down what was decided."""

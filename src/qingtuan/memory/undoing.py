@@ -5,13 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 from functools import partial
 
-from qingtuan.errors import NotThere
+from qingtuan.errors import NotAllowed, NotThere
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
+from qingtuan.identity.scopes import Role
 from qingtuan.language import Words
-from qingtuan.memory.acts import By
+from qingtuan.memory.acts import MAY_NOT_WRITE, By, within
 from qingtuan.memory.wiki.store import Written
 from qingtuan.memory.wiki.undo import Undo
+from qingtuan.memory.wiki.walls import scope_of
 from qingtuan.memory.writing import Writer
 
 
@@ -27,14 +29,24 @@ class Undoing:
 
         Raises:
             NotThere: there is none.
+            NotAllowed: the person may not write there any more.
             CannotUndo: the same lines were changed since.
             PageUnreadable, StorageFailed: as a write.
         """
         write = self.newest(by)
         if write is None:
             raise NotThere(Words("没有可以撤销的写入。", "There is nothing to take back."))
+        if not self._may(by, write):
+            raise NotAllowed(MAY_NOT_WRITE)
         await self.write(write.id, by)
         return self._library.store.message_of(write.id)
+
+    def _may(self, by: By, write: Event) -> bool:
+        """Whether the person may still write where they wrote then. Of a group, from wherever they are."""
+        scopes = {scope_of(page["path"]) for page in write.payload.get("pages", ())}
+        return by.reader.role is Role.OWNER or all(
+            scope is not None and self._writer.may_write(within(by, scope), scope) for scope in scopes
+        )
 
     def newest(self, by: By) -> Event | None:
         """The person's last write that was not taken back yet; its `page.intended`."""

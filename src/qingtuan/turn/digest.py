@@ -138,7 +138,11 @@ class Digest:
         if found is None or not numbers or not set(found[1].numbers) <= set(numbers):
             return None
         verb, picked = found
-        return f"/review {verb} {picked if picked.numbers else Picks(tuple(numbers))}"
+        # The numbers are those of the question: since then, accounts may have been linked, and each item has another.
+        items = dict(zip(numbers, asked.payload["items"] if asked else (), strict=True))
+        known = self._reviewing.numbers_of(reader, items.values())
+        meant = tuple(known[items[number]] for number in picked.numbers or numbers if items[number] in known)
+        return f"/review {verb} {Picks(meant)}" if meant else None
 
     def _answered(self, message: Inbound | Received, reader: Reader) -> Event | None:
         """The question that a message of `reader` may answer: the one that it quotes, or what was said last."""

@@ -73,13 +73,24 @@ class Linking:
 
     def _code(self, message: Inbound | Received, space: Space) -> Proof | None:
         text = _without_words(message.text)
-        if (given := self.codes.right(message.account, text, space)) is not None:
+        given = self.codes.right(message.account, text, space)
+        if given is not None and self._still_asks(given):
             return Proof("code", given)
-        if isinstance(message, Inbound):
+        if isinstance(message, Inbound) and given is None:
             place = Place(None, space, None, self._person(message.account))
             for void in self.codes.wrong(message.account, text, place):
                 self._tell(void, _GUESSED)
         return None
+
+    def _still_asks(self, given: Given) -> bool:
+        """Whether the account that asked for a code is still the person's who asked for it: a code gives no right that
+        whoever asked for it has lost since, or got since."""
+        return self._person(given.by) == given.person
+
+    def _still_asked(self, given: Given, account: str) -> bool:
+        """Whether the account that was asked is still the person's who was asked."""
+        shown = self._log.get(given.shown or "")
+        return shown is not None and self._person(account) == shown.place.person
 
     def _answer(self, message: Inbound | Received, space: Space) -> Proof | None:
         given = self.codes.shown_to(message.account)
@@ -161,7 +172,7 @@ class Linking:
     def _ask(self, given: Given, received: Received, place: Place, reader: Reader) -> None:
         """Show the account that sent the right code with whom it would become one."""
         people, language = self._kit.people, self._kit.speaks_to(reader)
-        began = people.person(people.whose(given.person))
+        began = people.person(given.person)
         if began is None or began.id == reader.person or reader.person == OWNER:
             words = _BY_OWNER if reader.person == OWNER and began and began.id != OWNER else _ONE_ALREADY
             with self._work.saying() as say, self._log.transaction(durable=True):
@@ -185,9 +196,8 @@ class Linking:
         self._tell(given, _DECLINED_THERE, account=received.account)
 
     async def _unite(self, given: Given, received: Received, place: Place) -> None:
-        people = self._kit.people
-        kept = people.whose(given.person)
-        if people.person(kept) is None or people.find(received.account) is people.person(kept):
+        kept = given.person
+        if not (self._still_asks(given) and self._still_asked(given, received.account)):
             self.codes.close(given, place, cause=received.event.id)
             self._say(_NOT_ANY_MORE.say(self._kit.texts.language), received, place, "link")
             return

@@ -77,19 +77,20 @@ class Unions:
             return None
 
     async def adopt(self) -> None:
-        """Join folders whose person is somebody else by now, because of a link or of what the owner wrote into the
-        file; part those whose accounts the owner gave to somebody else there. Of both the owner is told."""
+        """Join what belongs to persons who are somebody else by now, because of a link or of what the owner wrote into
+        the file; part those whose accounts the owner gave to somebody else there. Of both the owner is told."""
         for link in self.links.all():
             if link.parted is None and self._parted_by_hand(link):
                 await self._part_by_file(link)
         people, links = self._kit.people, self.links.merged()
-        for name in self._joining.folders():
+        folders = self._joining.folders()
+        for name in dict.fromkeys([*folders, *sorted(self._joining.waited_for())]):
             if people.person(name) is not None or (heir := self._heir(name)) is None:
                 continue
             event = next((link.event for link in self.links.of(heir.id) if link.gone == name), None)
             if event is None and name not in links:
                 event = self._by_file(name, heir)
-            if event is not None:
+            if event is not None and name in folders:
                 await self.follow(event)
         self._withdraw()
 

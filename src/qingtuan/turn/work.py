@@ -124,8 +124,35 @@ class Work:
             if message.place.session:
                 self.kit.stage.show(message.place.session, MessageOut(message))
 
+    def _as_now(self, turn: Turn) -> Turn:
+        """A turn with the rights that its person has by now: it may have waited for a while.
+
+        Raises:
+            NotAllowed: the account is nobody's any more or another person's.
+        """
+        reader = self.kit.people.reader(turn.account, turn.session.space)
+        if reader.person == turn.reader.person or (reader.space.is_group and reader.is_(turn.reader.person)):
+            return replace(turn, reader=reader)
+        raise NotAllowed(_LINKED if reader.is_(turn.reader.person) else _ANOTHER)
+
+    def _refuse(self, turn: Turn, error: NotAllowed) -> None:
+        """End a turn that must not begin. Its words are told only to whom it belongs."""
+        if asked := self.kit.book.get(turn.confirmed or ""):
+            self.leave_undone(asked, str(error))
+        self._failure(turn, str(error))
+        if error.words is _LINKED:
+            with self.saying() as say:
+                say(_by_code(turn, _LINKED.say(self.kit.language(turn))), turn.place, turn.cause)
+        self._finish(turn, "refused")
+        self._tell(turn, "refused")
+
     async def _carry(self, turn: Turn) -> None:
         outcome: Outcome = "failed"
+        try:
+            turn = self._as_now(turn)
+        except NotAllowed as error:
+            self._refuse(turn, error)
+            return
         try:
             outcome = await self._outcome(turn)
             self.queues.settle(turn.session.id)
@@ -200,6 +227,9 @@ def _by_code(turn: Turn, text: str) -> Draft:
     return Draft(turn.channel, text, origin=Origin.SYSTEM, by_code=True)
 
 
+_LINKED = Words(
+    "账号刚关联好，这一句没来得及看，请再说一遍。", "The accounts were just linked; please say that once more."
+)
 _ANOTHER = Words("这个账号现在是别人的了。", "That account is somebody else's by now.")
 BROKE = Words(
     "我这边出错了，这一句没办成。记录里有详情。",
