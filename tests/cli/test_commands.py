@@ -158,6 +158,11 @@ def test_the_doctor_finds_what_is_wrong_and_how_to_mend_it(qingtuan: CommandLine
     assert "坏.md" in found["pages"]["found"]
     broken = {one["name"]: one for one in qingtuan.with_(QINGTUAN_LLM__MODLE="x")("doctor", "--json").json}
     assert broken["settings"]["state"] == "wrong"
+    (qingtuan.home / "wiki/users/nobody").mkdir()
+    (qingtuan.home / "wiki/users/nobody/profile.md").write_text("# 谁的\n", "utf-8")
+    found = {one["name"]: one for one in qingtuan("doctor", "--json").json}
+    assert found["people"]["state"] == "note"
+    assert "没有人的记忆：users/nobody" in found["people"]["found"]
     (qingtuan.home / "people.toml").write_text("[persons.li]\nacounts = []\n", "utf-8")
     found = {one["name"]: one for one in qingtuan("doctor", "--json").json}
     assert found["people"]["state"] == "wrong"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -15,11 +16,15 @@ from hypothesis import strategies as st
 from qingtuan.errors import PageUnreadable
 from qingtuan.identity.scopes import Visibility
 from qingtuan.memory.holdings import Entry, Holdings
+from qingtuan.memory.joining import parted_page
 from qingtuan.memory.likeness import normalise_text
 from qingtuan.memory.union import Basis, Folder, United, united
-from qingtuan.memory.wiki.data_comment import number_of, read_line, write_line
+from qingtuan.memory.wiki import edits
+from qingtuan.memory.wiki.data_comment import BeliefData, number_of, read_line, write_line
+from qingtuan.memory.wiki.edits import NewBelief
 from qingtuan.memory.wiki.page import Page, parse
 from qingtuan.memory.wiki.renumbering import frame_of, is_frame, is_ours, renumbered
+from qingtuan.memory.wiki.undo import Versions
 from tests.memory.wiki.nasty import ENGLISH, PLAIN, TEMPLATE, any_page
 
 TODAY = date(2026, 11, 29)
@@ -265,3 +270,50 @@ def test_pages_with_words_of_people_are_not_ours(text: str) -> None:
     assert not is_ours(parse(text.encode()))
     assert is_ours(seat(1, "二楼", 2))
     assert read_line("1: {v: x}") is not None
+
+
+# Apart again
+
+
+def touched(one: Page, seed: int) -> Page:
+    """The page after somebody worked on it."""
+    new = NewBelief(9000 + seed, f"后来记的{seed}", BeliefData("我", "后来", "x", since=TODAY, how="manual"))
+    one = edits.with_current(one, new, TODAY)
+    current = [belief for belief in one.beliefs if belief.current and belief.number not in (None, new.number)]
+    chosen = [belief.number or 0 for belief in current if belief.number not in one.copied]
+    if not chosen or seed % 4 == 0:
+        return one
+    number = chosen[seed % len(chosen)]
+    if seed % 4 == 1:
+        return edits.with_text(one, number, f"后来改的{seed}", TODAY)
+    if seed % 4 == 2:
+        return edits.retired(one, number, TODAY, "后来收回", TODAY)
+    return edits.with_data(one, number, replace(one.belief(number).data, pinned=True), TODAY)  # type: ignore[union-attr]
+
+
+@quick
+@given(some, some, st.integers(0, 40))
+def test_parting_loses_nothing_that_was_written_since(
+    ours: dict[str, Page], theirs: dict[str, Page], seed: int
+) -> None:
+    done = together(ours, theirs)
+    came = frozenset(range(100, 1000))
+    kept = {f"users/a/{path}": one for path, one in ours.items()}
+    for path, after in done.pages.items():
+        try:
+            now = touched(after, seed)
+        except (PageUnreadable, KeyError):
+            continue
+        before = kept[path].to_bytes() if path in kept else None
+        version = Versions(before, after.to_bytes())
+        assert parted_page(after.to_bytes(), [version], came) == before
+        data = parted_page(now.to_bytes(), [version], came)
+        left = readable(data) if data is not None else None
+        assert left is not None, "what was written since stands there"
+        said = [core(text) for text in lines_of([left])]
+        fresh = set(map(core, lines_of([now]))) - set(map(core, lines_of([after])))
+        missing = [text for text in fresh if text.startswith("后来") and not any(text in line for line in said)]
+        assert missing == []
+        if path in kept:
+            mine = {core(text) for text in lines_of([kept[path]])} & {core(text) for text in lines_of([now])}
+            assert [text for text in mine if not any(text in line for line in said)] == []

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from qingtuan.errors import StorageFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
 from qingtuan.identity import code_book, links
+from qingtuan.language import Words
 from qingtuan.memory.joining import Joining
 from qingtuan.messages import Space
 from tests.fakes.conversation import OWNER, Conversation
@@ -113,6 +115,23 @@ async def test_the_tables_are_made_from_the_events(chat: Conversation) -> None:
             code_book.project(log.database, event)
             links.project(log.database, event)
     assert contents() == before
+
+
+async def test_a_memory_that_cannot_be_joined_keeps_nobody_from_talking(
+    chat: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: object, **__: object) -> None:
+        raise StorageFailed(Words("磁盘满了。", "The disk is full."))
+
+    await ask(chat)
+    with monkeypatch.context() as patch:
+        patch.setattr(Joining, "join", full)
+        told = await chat.say("确认", TG)
+        assert "记忆这会儿合不了" in told[-1]
+        await chat.restart()
+        assert "你是成员（qq-10002）" in (await chat.say("/whoami", TG))[-1]
+    await chat.restart()
+    assert await memory(chat, TG) == ["#1 喜欢喝茶", "#2 住在宿舍三栋"]
 
 
 async def test_who_was_forgotten_is_linked_to_nobody(chat: Conversation) -> None:

@@ -1,7 +1,7 @@
-"""One-use codes that bind an account: the owner's claim now, the linking of one's own accounts by the same rules.
+"""One-use codes that bind an account: the owner's claim, and the linking of one's own accounts by the same rules.
 
-Pure but for the dice. The code itself is shown once and kept nowhere; what is kept, through events, is a salted
-hash with its expiry and how often somebody guessed wrong.
+Pure but for the dice. The code itself stands in the one message that shows it; what is kept to know it again, through
+events, is a salted hash with its expiry and how often somebody guessed wrong.
 """
 
 from __future__ import annotations

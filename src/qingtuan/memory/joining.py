@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
@@ -149,7 +149,7 @@ class Joining:
                     taken.add(beside)
                     changes.append(Change(beside, None, before))
                     continue
-                then = _parted(now, versions, came)
+                then = parted_page(now, versions, came)
                 if then is not None and then != before:
                     stayed.append(path)
                 changes.append(Change(path, snapshot.hash if snapshot else None, then))
@@ -167,7 +167,7 @@ class Joining:
         return numbers.difference(*(_numbers_on(before) for before in there if before is not None))
 
 
-def _parted(now: bytes | None, versions: Sequence[Versions], came: Collection[int]) -> bytes | None:
+def parted_page(now: bytes | None, versions: Sequence[Versions], came: frozenset[int]) -> bytes | None:
     """A page without these writes, taken back from the newest to the oldest."""
     for version in reversed(versions):
         if now == version.after:
@@ -177,7 +177,7 @@ def _parted(now: bytes | None, versions: Sequence[Versions], came: Collection[in
     return now
 
 
-def _without(now: bytes, before: bytes | None, after: bytes, came: Collection[int]) -> bytes | None:
+def _without(now: bytes, before: bytes | None, after: bytes, came: frozenset[int]) -> bytes | None:
     """A page that was changed since: what the write brought is taken out, line by line if that can be, else entry by
     entry as far as each stands as it came. None if nothing is left."""
     try:
@@ -185,7 +185,7 @@ def _without(now: bytes, before: bytes | None, after: bytes, came: Collection[in
         then, base = _on_one_day(now, after, base)
         merged = merge(then, base, now)
         if merged is None:
-            merged = _entry_by_entry(parse(now), parse(after), came)
+            merged = _entry_by_entry(parse(now), parse(after), came - _bare_on(before, after))
         return None if before is None and is_frame(parse(merged)) else merged
     except PageUnreadable:
         return now
@@ -205,7 +205,15 @@ def _numbers_on(data: bytes) -> frozenset[int]:
         return frozenset()
 
 
-def _entry_by_entry(now: Page, after: Page, came: Collection[int]) -> bytes:
+def _bare_on(before: bytes | None, after: bytes) -> frozenset[int]:
+    """The numbers that entries got by the write that stood on the page without any."""
+    if before is None:
+        return frozenset()
+    bare = {belief.text for belief in parse(before).beliefs if belief.number is None}
+    return frozenset(belief.number for belief in parse(after).beliefs if belief.number and belief.text in bare)
+
+
+def _entry_by_entry(now: Page, after: Page, came: frozenset[int]) -> bytes:
     for number in sorted(came):
         then, belief = after.belief(number), now.belief(number)
         if then is None or belief is None:

@@ -140,9 +140,10 @@ class Linking:
         try:
             await self._take(proof, received, place, reader)
         except QingtuanError as error:
-            self._log.append(Kind.TURN_FAILED, place, {"detail": str(error)}, cause=received.event.id)
             words = _BROKE if isinstance(error, ForOwner) and not reader.is_owner_alone else error.words
-            self._say(words.say(language), received, place, "link")
+            self._broke(str(error), words.say(language), received, place)
+        except Exception as error:  # noqa: BLE001 (the edge of a turn: the message must get its end)
+            self._broke(repr(error), _BROKE.say(language), received, place)
 
     async def _take(self, proof: Proof, received: Received, place: Place, reader: Reader) -> None:
         given = proof.given
@@ -249,6 +250,10 @@ class Linking:
             self._tell_owner(event, kept)
 
     # Saying
+
+    def _broke(self, detail: str, text: str, received: Received, place: Place) -> None:
+        self._log.append(Kind.TURN_FAILED, place, {"detail": detail}, cause=received.event.id)
+        self._say(text, received, place, "link")
 
     def _say(self, text: str, received: Received, place: Place, command: str) -> None:
         with self._work.saying() as say, self._log.transaction():

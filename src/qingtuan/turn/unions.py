@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -50,16 +51,26 @@ class Unions:
     # Following
 
     async def settle(self) -> None:
-        """At start: do what an earlier process left undone, and join what the file says is one."""
+        """At start: do what an earlier process left undone, and join what the file says is one. What cannot be done
+        now is noted, and left to the next start: nobody is kept from talking by it."""
         self._kit.people.follow(self.links.merged())
         for link in self.links.all():
-            parting = self._log.get(link.parted) if link.parted else None
-            for event in (link.event, *([parting] if parting else [])):
-                if self.links.written(event.id) is None:
-                    self._write(event)
-            if parting is not None and self._joining.joined(link.event.id):
-                await self._part(link, parting)
+            with self._noting(link.event):
+                parting = self._log.get(link.parted) if link.parted else None
+                for event in (link.event, *([parting] if parting else [])):
+                    if self.links.written(event.id) is None:
+                        self._write(event)
+                if parting is not None and self._joining.joined(link.event.id):
+                    await self._part(link, parting)
         await self.adopt()
+
+    @contextmanager
+    def _noting(self, event: Event) -> Iterator[None]:
+        """Note what goes wrong, for the owner, and go on."""
+        try:
+            yield
+        except QingtuanError as error:
+            self._log.append(Kind.CHORE_FAILED, event.place, {"detail": str(error)}, cause=event.id)
 
     async def follow(self, event: Event) -> Joined | None:
         """Let the file and the memory follow a link. None if the memory could not: it does at the next start.
@@ -81,7 +92,8 @@ class Unions:
         the file; part those whose accounts the owner gave to somebody else there. Of both the owner is told."""
         for link in self.links.all():
             if link.parted is None and self._parted_by_hand(link):
-                await self._part_by_file(link)
+                with self._noting(link.event):
+                    await self._part_by_file(link)
         people, links = self._kit.people, self.links.merged()
         folders = self._joining.folders()
         for name in dict.fromkeys([*folders, *sorted(self._joining.waited_for())]):
@@ -91,7 +103,8 @@ class Unions:
             if event is None and name not in links:
                 event = self._by_file(name, heir)
             if event is not None and name in folders:
-                await self.follow(event)
+                with self._noting(event):
+                    await self.follow(event)
         self._withdraw()
 
     def _withdraw(self) -> None:
