@@ -94,9 +94,13 @@ class Keeping:
         return any(rule.fits(said.sentence) for rules in (self.own, self.shared) for rule in rules.always)
 
 
+RULES = "rules/remembering.md"
+"""Where a person's own rules stand, in their folder."""
+
+
 def page_of(scope: Scope) -> str:
     """Where the rules of a scope stand."""
-    return f"{scope.folder}/remembering.md" if scope == SHARED else f"{scope.folder}/rules/remembering.md"
+    return f"{scope.folder}/remembering.md" if scope == SHARED else f"{scope.folder}/{RULES}"
 
 
 # The pages
@@ -139,6 +143,29 @@ def without_rule(page: Page, position: int, day: date, *, always: bool) -> Page:
     """The page without one of its rules, counted from 0. Raises `IndexError` if there is none."""
     start, end = _lines(page, always=always)[position][1]
     return dated(read_page(removed(page.lines, start, end)), day)
+
+
+def with_rules_of(page: Page, other: Page, day: date) -> Page:
+    """The page with the rules of another one, too. Raises `PageUnreadable` if it has no place for one of them."""
+    for always in (True, False):
+        for text, _ in _lines(other, always=always):
+            if fold(text) not in {fold(one) for one, _ in _lines(page, always=always)}:
+                page = with_rule(page, text, day, always=always)
+    return page
+
+
+def says_nothing_else(page: Page) -> bool:
+    """Whether nothing stands on a page but rules and what a blank one says."""
+    ours = {"", _ABOUT.zh, _ABOUT.en, *(f"# {title}" for title in (_TITLE.zh, _TITLE.en))}
+    ours |= {f"## {name}" for words in (_ALWAYS, _NEVER) for name in (words.zh, words.en)}
+    held = {
+        line
+        for always in (True, False)
+        for _, (start, end) in _lines(page, always=always)
+        for line in range(start, end)
+    }
+    rest = range(page.layout.body, len(page.lines))
+    return all(at in held or page.lines[at].text.strip() in ours for at in rest)
 
 
 _KIND = re.compile(r"(?P<always>总是|总要|一定|always)|(?P<never>从不|绝不|永不|不要|不记|别记|never)", re.IGNORECASE)

@@ -11,6 +11,7 @@ from qingtuan.errors import NotAllowed, ToolFailed
 from qingtuan.events.kinds import Kind as EventKind
 from qingtuan.events.log import Log
 from qingtuan.identity.people import People
+from qingtuan.identity.privacy import sight
 from qingtuan.identity.scopes import Role, Scope
 from qingtuan.ids import Ids
 from qingtuan.language import Words
@@ -26,6 +27,7 @@ from qingtuan.memory.overtaken import overtaken
 from qingtuan.memory.wiki.page import Page
 from qingtuan.memory.wiki.renewing import Renewal
 from qingtuan.memory.wiki.store import Written
+from qingtuan.memory.wiki.walls import scope_of
 from qingtuan.memory.wishes import candidate_of
 from qingtuan.memory.writing import Plan, Writer
 from qingtuan.messages import Space
@@ -101,7 +103,10 @@ class Memory:
             return None
         payload = {"scope": str(scope), "rule": rule.text, "page": rule.path}
         self._log.append(EventKind.BELIEF_WITHHELD, by.place, payload, origin=by.origin, cause=by.cause)
-        return _never(rule)
+        scope_of_rule = scope_of(rule.path)
+        # In a group the person's own rules are not for the others' eyes, nor for a model that answers before them.
+        shown = scope_of_rule is not None and sight(by.reader).whole(scope_of_rule)
+        return _never(rule) if shown else _NEVER_HERE
 
     async def keep(self, candidate: Candidate, scope: Scope, by: By) -> Remembered:
         """Write a candidate into a scope as `decide` says."""
@@ -234,6 +239,7 @@ def _never(rule: Rule) -> Words:
     return Words(f"没有记：定了从不记「{rule.text}」。", f"Not written: “{rule.text}” is never to be remembered.")
 
 
+_NEVER_HERE = Words("没有记：定了这类事从不记。", "Not written: that is never to be remembered.")
 _REVIEW_FIRST = Words("这里记之前先给人看。", "Entries are reviewed here before they are written.")
 
 

@@ -17,6 +17,7 @@ from qingtuan.clock import day_of
 from qingtuan.errors import PageUnreadable
 from qingtuan.identity.scopes import stricter
 from qingtuan.memory.holdings import Entry, Holdings
+from qingtuan.memory.keeping import RULES, says_nothing_else, with_rules_of
 from qingtuan.memory.known import type_of
 from qingtuan.memory.likeness import SELF
 from qingtuan.memory.topics import free_path, title_key
@@ -92,6 +93,7 @@ class _Union:
         self._gone = gone
         self._basis = basis
         self._pages = dict(kept.pages)
+        self._fresh: dict[str, Page] = {}
         self._taken = set(kept.paths)
         self._theirs = _numbered(gone.pages, basis.today)
         numbers = sorted(frozenset[int]().union(*(page.numbers for page in self._theirs.values())))
@@ -101,23 +103,38 @@ class _Union:
         self._known = self._settled = 0
 
     def done(self) -> United:
-        fresh: dict[str, Page] = {}
         for path, page in sorted(self._theirs.items()):
-            self._carry(path, page)
+            if not self._rules(path, page):
+                self._carry(path, page)
         for path, page in sorted(self._gone.notes.items()):
-            fresh[self._free(path)] = page
+            if not self._rules(path, page):
+                self._fresh[self._free(path)] = page
         other = {self._free(path): data for path, data in sorted(self._gone.other.items())}
         came = sum(len(page.beliefs) for page in self._theirs.values())
         self._compare()
         changed = {path: page for path, page in self._pages.items() if self._kept.pages.get(path) is not page}
         return United(
-            pages={**changed, **fresh},
+            pages={**changed, **self._fresh},
             other=other,
             moved=tuple(sorted((*self._gone.pages, *self._gone.notes, *self._gone.other))),
             entries=came,
             known=self._known,
             settled=self._settled,
         )
+
+    def _rules(self, path: str, page: Page) -> bool:
+        """Let what one of the two never wanted remembered hold for both: only one page of rules counts. Whether
+        nothing is left of theirs to bring over."""
+        home = f"{self._kept.root}{RULES}"
+        ours = self._pages.get(home) or self._kept.notes.get(home)
+        if ours is None or path != f"{self._gone.root}{RULES}":
+            return False
+        with suppress(PageUnreadable):  # no place for them: the page stands beside ours
+            both = with_rules_of(ours, page, self._basis.today)
+            if both is not ours:
+                (self._pages if home in self._pages else self._fresh)[home] = both
+            return says_nothing_else(page)
+        return False
 
     # Coming over
 
