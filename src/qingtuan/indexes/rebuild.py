@@ -11,7 +11,7 @@ import fcntl
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import groupby, islice
@@ -21,7 +21,7 @@ from qingtuan.errors import LimitReached
 from qingtuan.indexes import terms
 from qingtuan.indexes.base import Difference, Entry, Progress
 from qingtuan.indexes.shelf import Shelf
-from qingtuan.indexes.store import Damaged
+from qingtuan.indexes.store import Damaged, ScopeFile
 from qingtuan.language import Words
 from qingtuan.storage.files import write_atomic
 
@@ -121,6 +121,8 @@ def compare(shelf: Shelf, source: Iterable[Entry]) -> list[Difference]:
 def _compare_scope(shelf: Shelf, scope: str, wanted: dict[tuple[str, str], Entry]) -> list[Difference]:
     file = shelf.reading(scope)
     present = {(entry.document, entry.id): (seq, entry) for seq, entry in file.entries()} if file else {}
+    both = wanted.keys() & present.keys()
+    lost = _unfindable(file, {present[place][0]: wanted[place].text for place in both}) if file else frozenset()
     found: list[Difference] = []
     for place in sorted({*wanted, *present}):
         if place not in present:
@@ -129,9 +131,19 @@ def _compare_scope(shelf: Shelf, scope: str, wanted: dict[tuple[str, str], Entry
             found.append(Difference(scope, *place, "extra"))
         elif not _same(present[place][1], wanted[place]):
             found.append(Difference(scope, *place, "changed"))
-        elif file and not all(file.holds(term, present[place][0]) for term in terms.index_terms(wanted[place].text)):
+        elif present[place][0] in lost:
             found.append(Difference(scope, *place, "unfindable"))
     return found
+
+
+def _unfindable(file: ScopeFile, texts: Mapping[int, str]) -> frozenset[int]:
+    """Those of these entries, by `seq`, to which not all of their own terms lead. Each term is looked up once: one that
+    many entries have costs no more than one that few have."""
+    sought: dict[str, list[int]] = {}
+    for seq, text in texts.items():
+        for term in terms.index_terms(text):
+            sought.setdefault(term, []).append(seq)
+    return frozenset(seq for term, seqs in sought.items() for seq in set(seqs).difference(file.holding(term)))
 
 
 def _same(one: Entry, other: Entry) -> bool:

@@ -247,10 +247,6 @@ class ScopeFile:
         cursor.row_factory = _first
         return cursor.execute("SELECT rowid FROM terms WHERE terms MATCH ?", (f'"{term}"',)).fetchall()
 
-    def holds(self, term: str, seq: int) -> bool:
-        """Whether one entry is found by a term."""
-        return bool(self._value("SELECT 1 FROM terms WHERE terms MATCH ? AND rowid = ?", f'"{term}"', seq))
-
     def keyed(self, folded: str) -> dict[str, list[int]]:
         """Each key of which a leading part stands in a folded query, with the `seq` of its entries."""
         found: dict[str, list[int]] = {}

@@ -18,7 +18,7 @@ from qingtuan.errors import PageUnreadable, StorageFailed
 from qingtuan.identity.scopes import Scope
 from qingtuan.language import Words
 from qingtuan.memory.wiki.disk import Disk, Snapshot, Stamp, clear_leftovers, read_in
-from qingtuan.memory.wiki.walls import TOPS, is_folder_name, is_page_name, open_folder, scope_of
+from qingtuan.memory.wiki.walls import TOPS, is_folder_name, is_page_name, is_spoilt_name, open_folder, scope_of
 from qingtuan.storage.files import read_regular, write_atomic
 
 _MARGIN = 2_000_000_000
@@ -40,6 +40,13 @@ class Problem:
 
 
 _LINK = Words("这是一个链接，不跟进去。", "This is a link and is not followed.")
+_FOLDER = Words(
+    "这是一个文件夹，不是页面；里面的页面照样读。", "This is a folder and no page; the pages in it are read."
+)
+_SPOILT = Words(
+    "名字里有控制字符，或者不是 UTF-8，不读：请改名。",
+    "Its name holds control characters or is no UTF-8, so it is not read: please rename it.",
+)
 _STRAY = Words(
     "这里的页面不会被读：请放到 preferences、rules、records 或 notes 里。",
     "A page here is not read: put it into preferences, rules, records or notes.",
@@ -207,9 +214,13 @@ class Listing:
         pages, folders = [], []
         for entry in entries:
             if not is_folder_name(entry.name):
+                if is_spoilt_name(entry.name):
+                    self._problems[f"{prefix}/{entry.name}"] = _SPOILT
                 continue
             if entry.is_dir(follow_symlinks=False):
                 folders.append(entry.name)
+                if is_page_name(entry.name):
+                    self._problems[f"{prefix}/{entry.name}"] = _FOLDER
             elif is_page_name(entry.name):
                 pages.append(entry)
             elif entry.is_symlink() and entry.is_dir():

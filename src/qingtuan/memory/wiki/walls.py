@@ -50,6 +50,12 @@ def is_page_name(name: str) -> bool:
     return _is_plain(name) and name.endswith(".md") and len(name) > len(".md")
 
 
+def is_spoilt_name(name: str) -> bool:
+    """Whether a file would be a page if its name were one: it holds controls, or bytes of no text."""
+    plain = "".join(letter for letter in name if unicodedata.category(letter) not in _UNWRITABLE)
+    return plain != name and is_page_name(plain)
+
+
 def is_folder_name(name: str) -> bool:
     """Whether a folder of this name can hold pages: not `.git`, `.obsidian`, `.trash` and the like."""
     return _is_plain(name)
