@@ -159,6 +159,8 @@ class Diary:
                 yield self._small(one, self._at(one, day, hours[0], 5))
                 if self._chance.random() < 0.3:
                     yield self._telling(one, self._at(one, day, hours[1], 10))
+                elif self._chance.random() < 0.08 and number < self._days - 20:
+                    yield self._trip(one, self._at(one, day, hours[1], 15))
                 elif self._chance.random() < 0.35:
                     yield self._other(one, self._at(one, day, hours[1], 20))
             if number % 6 == 3:
@@ -191,6 +193,17 @@ class Diary:
         self.truth.change(one.id, about, value, day)
         text = f"我的{about}改成{value}了" if now else f"我的{about}是{value}"
         return self._line(one, at, text, (self._claim(text, about, value), *self._slips(one, text)))
+
+    def _trip(self, one: Someone, at: datetime) -> Line:
+        """A plan for some days to come: it holds on these, and is history afterwards."""
+        city, day = self._word(one), at.astimezone(one.zone).date()
+        first = day + timedelta(days=self._chance.randrange(2, 8))
+        last = first + timedelta(days=self._chance.randrange(1, 5))
+        self.truth.held[one.id, f"{city}之行"] = [Held(city, first, last)]
+        days = [f"{when.month}月{when.day}日" for when in (first, last)]
+        text = f"{days[0]}到{days[1]}我在{city}出差"
+        plan = self._claim(text, "行程", f"在{city}出差", type="event", topic="行程", since=days[0], until=days[1])
+        return self._line(one, at, text, (plan,))
 
     def _slips(self, one: Someone, text: str) -> Iterator[dict[str, Any]]:
         """What a bad extractor adds to a good answer."""

@@ -15,7 +15,7 @@ from typing import Any
 from qingtuan.events.kinds import Kind
 from qingtuan.identity.privacy import sight
 from qingtuan.identity.scopes import SHARED, Scope
-from qingtuan.memory.entries import held_on
+from qingtuan.memory.entries import held_on, is_current
 from qingtuan.memory.known import Known
 from qingtuan.messages import Space
 from tests.fakes.conversation import Conversation
@@ -147,16 +147,17 @@ async def _looked_at(chat: Conversation, diary: Diary, lines: Sequence[Line], le
     readers |= {f"group:{group.id}": (PEOPLE[0].accounts[0], group) for group in (WORKERS, FAMILY)}
     result = Result(truth.now(), {}, leaks=leaks, turns=len(chat.events(Kind.TURN_STARTED)))
     every: dict[str, list[Known]] = {}
+    today = lines[-1].at.date()
     for whose, (account, space) in readers.items():
         reader = chat.app.kit.people.reader(account, space)
         scope = Scope.of_group(space.id) if space.is_group else Scope.of_person(reader.person)
         every[whose] = parts.library.beliefs(sight(reader), (scope, SHARED))
         for known in every[whose]:
-            if known.belief.current:
+            if is_current(known.belief, today):
                 _file(known, whose, result)
     pages = "\n".join(chat.page(path) for path in chat.pages())
     result.stray += [word for word in sorted(truth.never) if word in pages]
-    _days(diary, every, lines[-1].at.date(), result)
+    _days(diary, every, today, result)
     result.secrets = sorted(_holding(chat, truth.secret))
     result.differences = len(parts.beliefs.verify(list(parts.library.entries())))
     _sound(chat.home.wiki)
