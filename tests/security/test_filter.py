@@ -53,6 +53,22 @@ BENEATH: dict[str, str] = {
     "candidates.Candidates.untouched": "what nobody cared about, to be dropped without a word",
     "candidates.Candidates.like": "what became of earlier proposals, and when; nothing of what they say",
     "overtaken.again": "how a write is done again, for who may write there",
+    "story.story_of": "what became of an entry that was found for a reader; `why` shows each event to their sight",
+    "writing.Writer.ever_given": "numbers and what they said, so that none is given again; used within memory only",
+    # What comes from the owner's copy of the wiki, and waits for the owner
+    "landing.Landing.here": "a page as it is, for putting beside it what came; shown by what asks the owner",
+    "landing.Landing.content": "hashes",
+    "pull_proposals.PullProposals.open": "pulls that wait for the owner, for carrying them out; told by `Reviewing`",
+    "pull_proposals.PullProposals.of": "the same",
+    # Erasing: whole, by code, and told to nobody but as counts
+    "erasing.erasures.Erasures.begun": "what a crash cut off, for finishing it",
+    "erasing.erasures.Erasures.carry_out": "counts of what was erased",
+    "erasing.erasures.Erasures.beyond": "names of copies that no erasure reaches, for the owner",
+    "erasing.purging.Purging.texts": "all that an entry said, for finding where else it stands",
+    "erasing.record.each": "events to be erased",
+    "erasing.record.with_their_calls": "the same",
+    "erasing.record.parts_that": "hashes",
+    "erasing.record.media_only_of": "names of files to be deleted",
     # Past talk: within the labels that `Recollection` asked the filter for
     "episodes.Episodes.search": "takes the labels of a sight in its query",
     "episodes.Episodes.entries": "what the index holds, for rebuilding it",
@@ -66,6 +82,9 @@ BENEATH: dict[str, str] = {
     "summaries.Summaries.status": "counts of one session",
     "summaries.Summaries.compress": "how many messages were compressed",
     "summaries.Summaries.delete": "ids of summaries",
+    "summaries.Summaries.of_person": "summaries to be erased",
+    "summaries.Summaries.covering": "the same",
+    "summaries.Summaries.saying": "the same",
     "extraction.Extraction.extract": "what was found in a session, for writing it to the memory of who said it",
 }
 ABOVE = (
