@@ -28,7 +28,7 @@ from qingtuan.home import Home
 LEFT_OUT = ("backup, 100,000 pages",)
 _EVENTS = 20_000
 _MANY = 100_000
-_SOMEBODY = ("-c", "user.name=x", "-c", "user.email=x@localhost")
+_SOMEBODY = ("-c", "user.name=x", "-c", "user.email=x@localhost", "-c", "gc.auto=0")
 _TICK = 0.001
 _T = TypeVar("_T")
 

@@ -170,7 +170,7 @@ class TestAnything:
             assert unpack(archive_of(folder, files), target) == manifest_of(files)
             assert files_of(target) == files
 
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
     @given(data=st.data())
     def test_any_damage_is_found_and_none_does_harm(self, whole: bytes, data: st.DataObject) -> None:
         """Of the packed bytes, and of what they hold, packed again."""
@@ -195,7 +195,7 @@ class TestAnything:
             assert sorted(entry.name for entry in Path(name).iterdir()) == ["archive", "target"]
             assert not any(entry.is_symlink() for entry in target.rglob("*"))
 
-    @settings(max_examples=200)
+    @settings(max_examples=60)
     @given(st.binary(max_size=2000))
     def test_any_bytes_are_refused(self, data: bytes) -> None:
         with tempfile.TemporaryDirectory() as name:
@@ -205,7 +205,7 @@ class TestAnything:
                 with pytest.raises(BackupUnusable):
                     read_manifest(path)
 
-    @settings(max_examples=200)
+    @settings(max_examples=60)
     @given(
         st.recursive(
             st.none() | st.booleans() | st.integers() | st.text(max_size=10),

@@ -35,7 +35,7 @@ from qingtuan.home import Home
 from qingtuan.storage.copying import COPIED
 from qingtuan.storage.git_rewriting import BESIDE, MARK
 from tests.backups.conftest import ODD, PAGE, files_of, fill
-from tests.fakes.old_data import contents
+from tests.fakes.old_data import contents, old_database, version_of
 
 
 def plan(home: Home, clock: ManualClock, **changes: object) -> Plan:
@@ -112,6 +112,15 @@ class TestWhole:
         manifest = unpacked(home.backups / "x.tar.gz", tmp_path / "out")
         assert (manifest.schema, manifest.events, manifest.origin) == (0, 0, "")
         assert "personas/private" in manifest.folders
+
+    async def test_data_of_an_older_version_is_backed_up_as_it_is(
+        self, home: Home, clock: ManualClock, tmp_path: Path
+    ) -> None:
+        old_database(home.database, 3)
+        taken = await take(plan(home, clock))
+        assert (taken.manifest.schema, version_of(home.database)) == (3, 3)
+        unpacked(taken.path, tmp_path / "out")
+        assert version_of(tmp_path / "out" / "state.sqlite") == 3
 
     async def test_a_backup_of_what_was_unpacked_is_the_same_again(
         self, filled: Home, clock: ManualClock, tmp_path: Path
@@ -198,7 +207,10 @@ class TestInUse:
         assert await writing > 2
 
     async def test_a_file_that_grows_without_end(self, filled: Home, clock: ManualClock, tmp_path: Path) -> None:
-        code = "import sys, time\nwith open(sys.argv[1], 'ab', 0) as f:\n while True: f.write(b'x' * 1000)"
+        code = (
+            "import sys, time\nwith open(sys.argv[1], 'ab', 0) as f:\n"
+            " while True: f.write(b'x' * 1000); time.sleep(0.001)"
+        )
         growing = filled.path / "growing.log"
         growing.write_bytes(b"begin")
         process = started(sys.executable, "-c", code, str(growing))

@@ -18,7 +18,7 @@ from qingtuan.backups.archive import Source, write
 from qingtuan.backups.backup import Plan, take
 from qingtuan.backups.manifest import LEFT_OUT, Manifest, Member, Wish
 from qingtuan.backups.restoring import staged
-from qingtuan.backups.snapshot import Shot, add_database, add_media, put_aside
+from qingtuan.backups.snapshot import Shot, add_database, add_media, add_rest, put_aside
 from qingtuan.clock import ManualClock
 from qingtuan.errors import BackupUnusable, StorageFailed
 from qingtuan.home import Home
@@ -59,6 +59,7 @@ def packed(home: Home, tmp_path: Path, **changes: object) -> Path:
     aside = tmp_path / "aside"
     aside.mkdir()
     shot = put_aside(home.path, aside, Wish(), lambda: None)
+    add_rest(home.path, aside, Wish(), lambda: None, shot)
     if home.database.exists():
         add_database(home.database, shot)
     add_media(home.path, shot, lambda: None)

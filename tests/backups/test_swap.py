@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
-import signal
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -187,66 +185,63 @@ class TestTrouble:
 
 
 KILLED = """
-import os, signal, sys
+import os, shutil, signal, sys
 from datetime import datetime, timezone
 from pathlib import Path
 from qingtuan.backups.swap import begin, pending
 from qingtuan.home import Home
-home, left = Home(Path(sys.argv[1])), int(sys.argv[2])
+template, folder, act = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+left = 0
 def hear(event, arguments):
     global left
     changes = event in ('os.rename', 'os.remove', 'os.mkdir', 'os.rmdir')
     if changes or (event == 'open' and arguments[2] & (os.O_WRONLY | os.O_RDWR)):
         left -= 1
         if left == 0: os.kill(os.getpid(), signal.SIGKILL)
-made = datetime(2026, 11, 1, tzinfo=timezone.utc)
 sys.addaudithook(hear)
-if sys.argv[3] == 'begin':
-    one = begin(home, home.backups / 'staged', made=made, now=datetime(2026, 11, 29, 2, tzinfo=timezone.utc))
-else:
-    one = pending(home)
-one.place()
-one.undo() if sys.argv[3] == 'undo' else one.finish()
+def swapped(home):
+    made = datetime(2026, 11, 1, tzinfo=timezone.utc)
+    return begin(home, home.backups / 'staged', made=made, now=datetime(2026, 11, 29, 2, tzinfo=timezone.utc))
+for step in range(1, 1000):
+    home = Home(folder / f'{step:03}')
+    shutil.copytree(template, home.path, symlinks=True)
+    if act != 'begin':
+        one = swapped(home)
+        for name in one.old[:4]:
+            (home.path / name).rename(one.aside / name)
+    child = os.fork()
+    if child == 0:
+        left = step
+        one = swapped(home) if act == 'begin' else pending(home)
+        one.place()
+        one.undo() if act == 'undo' else one.finish()
+        os._exit(0)
+    if os.waitpid(child, 0)[1] == 0:
+        break
 """
-
-
-def killed(home: Home, step: int, act: str) -> bool:
-    """Whether a process that swaps was killed right before this step."""
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, home.path, str(step), act],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr
-    return done.returncode != 0
 
 
 @pytest.mark.parametrize("act", ["begin", "finish", "undo"])
 def test_killed_at_any_step(old: Home, tmp_path: Path, act: str) -> None:
     """In the middle of swapping, of finishing what was cut off, and of taking it back."""
-    step = 0
-    while True:
-        step += 1
-        home = Home(tmp_path / f"{act} {step}")
-        shutil.copytree(old.path, home.path, symlinks=True)
-        if act != "begin":
-            one = swapped(home)
-            for name in one.old[:4]:
-                (home.path / name).rename(one.aside / name)
-        if not killed(home, step, act):
-            break
+    (tmp_path / act).mkdir()
+    subprocess.run(
+        [sys.executable, "-c", KILLED, old.path, tmp_path / act, act],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=True,
+    )
+    *killed, last = [Home(path) for path in sorted((tmp_path / act).iterdir())]
+    assert len(killed) > 11
+    for home in killed:
         if (begun := pending(home)) is not None:
             begun.place()
             begun.finish()
-            assert is_new(home), step
+            assert is_new(home), home
             assert begun.aside.exists()
         else:
-            assert is_old(home) or is_new(home), step
-        assert (pending(home), hidden(home)) == (None, []), step
-    assert step > 12
-    assert is_old(home) if act == "undo" else is_new(home)
+            assert is_old(home) or is_new(home), home
+        assert (pending(home), hidden(home)) == (None, []), home
+    assert is_old(last) if act == "undo" else is_new(last)
 
 
 def test_leftovers_of_work_that_was_killed_go_and_others_stay(old: Home) -> None:

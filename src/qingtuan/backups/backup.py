@@ -20,7 +20,7 @@ from qingtuan.backups.checking import check
 from qingtuan.backups.manifest import DATABASE, MEDIA, Manifest, Wish
 from qingtuan.backups.order import nobody_writes
 from qingtuan.backups.shelf import Last, remember
-from qingtuan.backups.snapshot import Shot, add_database, add_media, put_aside, size_of
+from qingtuan.backups.snapshot import Shot, add_database, add_media, add_rest, put_aside, size_of
 from qingtuan.backups.tar import CHUNK
 from qingtuan.backups.working import unfinished, working
 from qingtuan.clock import Clock
@@ -95,7 +95,7 @@ async def _attempt(plan: Plan, folder: Path) -> Taken:
         place.mkdir(mode=0o700)
     with ExitStack() as stack:
         async with plan.quiet():
-            # The database is held as it is now and may go on; the files stand still until they are copied.
+            # The database is held as it is now and may go on; histories and pages stand still until they are copied.
             made = plan.clock.now()
             held = await work.run(lambda: _held(plan.home, stack))
             shot = await work.run(lambda: put_aside(plan.home.path, aside, plan.wish, work.stop))
@@ -126,6 +126,7 @@ def _complete(
         held.copy_to(aside / DATABASE)
         held.close()  # from here on the write-ahead log may be folded in again
         add_database(aside / DATABASE, shot)
+    add_rest(plan.home.path, aside, plan.wish, work.stop, shot)
     if plan.wish.media:
         add_media(plan.home.path, shot, work.stop)
     manifest = Manifest(

@@ -24,6 +24,7 @@ from qingtuan.storage.git_rewriting import BESIDE, MARK
 Stop = Callable[[], None]
 """Raises when the work was given up."""
 
+_STILL = frozenset({"wiki", "capabilities"})
 _TRIES = 3
 """How often a file that changes while it is read is read again."""
 
@@ -65,7 +66,7 @@ def size_of(home: Path, wish: Wish) -> tuple[int, int]:
 
 
 def put_aside(home: Path, folder: Path, wish: Wish, stop: Stop) -> Shot:
-    """Copy everything but the database and media into `folder`, which is empty.
+    """Copy the histories with their pages into `folder`, which is empty: what has to stand still meanwhile.
 
     Folders of the data folder that are links themselves are followed, as they are in use; nothing below them is.
 
@@ -73,7 +74,18 @@ def put_aside(home: Path, folder: Path, wish: Wish, stop: Stop) -> Shot:
         StorageFailed: a file cannot be read, or there is no room.
     """
     shot = Shot()
-    for found in _walk(home, wish.without | {DATABASE, MEDIA}, shot.passed_over):
+    everything_else = frozenset(_names(home, "")) - _STILL
+    _put_aside(home, folder, wish.without | everything_else, stop, shot)
+    return shot
+
+
+def add_rest(home: Path, folder: Path, wish: Wish, stop: Stop, shot: Shot) -> None:
+    """Copy what else there is, but for the database and media. Raises as `put_aside`."""
+    _put_aside(home, folder, wish.without | _STILL | {DATABASE, MEDIA}, stop, shot)
+
+
+def _put_aside(home: Path, folder: Path, without: frozenset[str], stop: Stop, shot: Shot) -> None:
+    for found in _walk(home, without, shot.passed_over):
         stop()
         target = folder / found.path
         if stat.S_ISDIR(found.status.st_mode):
@@ -82,7 +94,6 @@ def put_aside(home: Path, folder: Path, wish: Wish, stop: Stop) -> Shot:
             shot.folders.append(found.path)
         elif (member := _copied(found, target)) is not None:
             shot.add(member, Source(target, int(found.status.st_mtime)))
-    return shot
 
 
 def add_media(home: Path, shot: Shot, stop: Stop) -> None:
