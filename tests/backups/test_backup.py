@@ -389,8 +389,8 @@ class TestTrouble:
             await taking
         assert list(filled.backups.iterdir()) == []
 
-    def test_a_folder_in_which_somebody_works_is_left_alone(self, home: Home) -> None:
-        with working(home.backups) as one, working(home.backups) as other:
+    async def test_a_folder_in_which_somebody_works_is_left_alone(self, home: Home) -> None:
+        async with working(home.backups) as one, working(home.backups) as other:
             assert one.is_dir()
             assert is_working(home.backups, one.name)
             assert one != other
@@ -400,10 +400,10 @@ class TestTrouble:
         abandoned.mkdir()
         handle = os.open(abandoned, os.O_RDONLY)
         fcntl.flock(handle, fcntl.LOCK_EX)
-        with working(home.backups):
+        async with working(home.backups):
             assert abandoned.exists()
         os.close(handle)
-        with working(home.backups):
+        async with working(home.backups):
             assert not abandoned.exists()
 
 

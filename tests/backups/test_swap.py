@@ -244,10 +244,10 @@ def test_killed_at_any_step(old: Home, tmp_path: Path, act: str) -> None:
     assert is_old(last) if act == "undo" else is_new(last)
 
 
-def test_leftovers_of_work_that_was_killed_go_and_others_stay(old: Home) -> None:
+async def test_leftovers_of_work_that_was_killed_go_and_others_stay(old: Home) -> None:
     abandoned = old.backups / ".working-0123abcd"
     abandoned.mkdir()
-    with working(old.backups) as busy:
+    async with working(old.backups) as busy:
         abandoned.mkdir(exist_ok=True)
         assert pending(old) is None
         assert busy.exists()

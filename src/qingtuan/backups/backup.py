@@ -75,7 +75,7 @@ async def take(plan: Plan) -> Taken:
     Raises:
         StorageFailed: a file cannot be read, there is no room, or what is there is damaged itself. No backup was made.
     """
-    with working(plan.home.backups) as folder:
+    async with working(plan.home.backups) as folder:
         await asyncio.to_thread(_see_room, plan)
         for left in reversed(range(_TRIES)):
             attempt = folder / str(left)

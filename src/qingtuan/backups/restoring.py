@@ -53,7 +53,7 @@ async def staged(path: Path, home: Home, clock: Clock, tell: Callable[[int, int]
         StorageFailed: there is no room, or it cannot be brought up to date.
     """
     await asyncio.to_thread(_accept, archive.read_manifest(path), home.backups)
-    with working(home.backups) as work:
+    async with working(home.backups) as work:
         folder = work / NEW
         folder.mkdir(mode=0o700)
         manifest = await asyncio.to_thread(_unpack, path, folder, tell)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 from qingtuan.storage.files import cannot_write
@@ -16,27 +17,37 @@ _PREFIX = ".working-"
 _UNFINISHED, _SUFFIX = ".qingtuan-", ".tar.gz.tmp"
 
 
-@contextmanager
-def working(backups: Path) -> Iterator[Path]:
+@asynccontextmanager
+async def working(backups: Path) -> AsyncIterator[Path]:
     """A new folder, for the owner alone, until the block is left. What killed processes left behind is removed.
 
     Raises:
         StorageFailed: it cannot be made.
     """
+    folder, handle = await asyncio.to_thread(_begun, backups)
+    try:
+        yield folder
+    finally:
+        # Elsewhere, for it may hold a hundred thousand files; and to the end, whoever is cancelled meanwhile.
+        await asyncio.shield(asyncio.to_thread(_removed, folder, handle))
+
+
+def _begun(backups: Path) -> tuple[Path, int]:
+    remove_leftovers(backups)
     try:
         backups.mkdir(mode=0o700, parents=True, exist_ok=True)
-        remove_leftovers(backups)
         folder = backups / f"{_PREFIX}{secrets.token_hex(4)}"
         folder.mkdir(mode=0o700)
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise cannot_write(backups, error) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends with the process, however that ends
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(handle)
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends with the process, however that ends
+    return folder, handle
+
+
+def _removed(folder: Path, handle: int) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    os.close(handle)
 
 
 @contextmanager

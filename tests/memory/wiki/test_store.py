@@ -487,31 +487,3 @@ async def test_the_projection_survives_a_forgotten_person(world: WikiWorld) -> N
     assert world.store.ledger.all_known() == {}
     with pytest.raises(sqlite3.IntegrityError):
         world.database.execute("DELETE FROM events")
-
-
-class TestQuiet:
-    """For whoever copies the folder: nothing half done in it, and nothing written meanwhile."""
-
-    async def test_what_was_written_is_committed_and_what_comes_waits(self, world: WikiWorld) -> None:
-        await world.write(PAGE, TEXT, turn="turn_1")
-        world.edit("shared/hand.md", "# 手改\n")
-        async with world.store.quiet():
-            assert sorted(set(world.authors())) == sorted([OURS, HAND])
-            assert world.is_clean()
-            writing = asyncio.create_task(world.write(OTHER, "# 预约\n", turn="turn_1"))
-            packing = asyncio.create_task(world.repository.gc())
-            await asyncio.sleep(0.05)
-            assert world.on_disk(OTHER) is None
-            assert not packing.done()
-        await writing
-        await packing
-        assert world.on_disk(OTHER) == "# 预约\n"
-        assert await world.store.commit_turn("turn_1") is not None
-
-    async def test_a_git_that_refuses_is_no_obstacle(self, world: WikiWorld) -> None:
-        await world.write(PAGE, TEXT, turn="turn_1")
-        (world.folder / ".git" / "index.lock").touch()
-        async with world.store.quiet():
-            assert [write.path for write in world.store.ledger.open()] == [PAGE]
-        (world.folder / ".git" / "index.lock").unlink()
-        assert await world.store.commit_turn("turn_1") is not None
