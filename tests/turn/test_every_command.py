@@ -92,7 +92,10 @@ async def answers(chat: Conversation, text: str, somebody: Somebody) -> list[str
 
 
 def usable(chat: Conversation, somebody: Somebody) -> list[Command]:
-    return [command for command in chat.app.commands if command.may_use(reader(chat, somebody))]
+    """What somebody may use and be told of: of the owner's own commands nobody is told in a group."""
+    who = reader(chat, somebody)
+    listed = (command for command in chat.app.commands if not (command.says and who.space.is_group))
+    return [command for command in listed if command.may_use(who)]
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])

@@ -137,5 +137,7 @@ class Commands:
         return Unknown(found[1], tuple(difflib.get_close_matches(name, usable, n=3, cutoff=0.5)))
 
     def usable(self, reader: Reader) -> list[Command]:
-        """What this person may use, in the order of registration: for help and completion."""
-        return [command for command in self if command.may_use(reader)]
+        """What this person may be told that they may use, in the order of registration: for help and completion. What
+        the owner's own commands are called, and what they say, is told in no group."""
+        listed = self._all if reader.space.is_group else self
+        return [command for command in listed if command.may_use(reader)]
