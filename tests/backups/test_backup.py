@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
 import os
 import shutil
@@ -28,7 +27,6 @@ from qingtuan.backups.checking import check
 from qingtuan.backups.manifest import LEFT_OUT, Manifest, Wish
 from qingtuan.backups.order import Keeper, Order, order_from_json
 from qingtuan.backups.shelf import kept, last_of
-from qingtuan.backups.working import is_working, working
 from qingtuan.clock import ManualClock
 from qingtuan.errors import BackupUnusable, StorageFailed
 from qingtuan.home import Home
@@ -388,23 +386,6 @@ class TestTrouble:
         with pytest.raises(asyncio.CancelledError):
             await taking
         assert list(filled.backups.iterdir()) == []
-
-    async def test_a_folder_in_which_somebody_works_is_left_alone(self, home: Home) -> None:
-        async with working(home.backups) as one, working(home.backups) as other:
-            assert one.is_dir()
-            assert is_working(home.backups, one.name)
-            assert one != other
-        assert not one.exists()
-        assert not is_working(home.backups, "../home")
-        abandoned = home.backups / ".working-00000000"
-        abandoned.mkdir()
-        handle = os.open(abandoned, os.O_RDONLY)
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        async with working(home.backups):
-            assert abandoned.exists()
-        os.close(handle)
-        async with working(home.backups):
-            assert not abandoned.exists()
 
 
 class TestKeeping:
