@@ -219,3 +219,57 @@ async def test_work_that_somebody_waits_for_can_be_stopped_and_ends_with_the_pro
     late = asyncio.create_task(queues.in_order("s", work))
     await asyncio.wait([running, queued, late])
     assert [task.cancelled() for task in (running, queued, late)] == [True, True, True]
+
+
+async def test_dismissing_ends_all_that_is_somebodys_and_nothing_else() -> None:
+    log: list[str] = []
+    queues = SessionQueues()
+    never, gate = asyncio.Event(), asyncio.Event()
+    queues.put("a", job(log, "theirs", never, "li"))
+    queues.put("a", job(log, "behind", person="li"))
+    queues.put("a", job(log, "another's", person="wang"))
+    queues.put("b", job(log, "running", gate, "wang"))
+    queues.put("b", job(log, "waits", person="li"))
+    held = job(log, "held", person="li")
+    queues.hold("c", held, _for_ever)
+    asked = asyncio.ensure_future(queues.in_order("b", _for_ever, "li"))
+    await asyncio.sleep(0.01)
+    assert queues.serves({"li", "nobody"})
+    await queues.dismiss({"li"})
+    assert not queues.serves({"li"})
+    with pytest.raises(Stopped):
+        await asked
+    gate.set()
+    await queues.idle()
+    dropped = {line for line in log if line.endswith("dropped")}
+    assert dropped == {"behind dropped", "waits dropped", "held dropped"}
+    assert "theirs ends" not in log
+    assert {"another's ends", "running ends"} <= set(log)
+    assert queues.serves(()) is False
+
+
+async def test_dismissing_waits_for_a_turn_that_can_be_stopped_no_more() -> None:
+    """Its reply is being written down: stopping it now would stop somebody else's that is held back."""
+    log: list[str] = []
+    queues = SessionQueues()
+    gate = asyncio.Event()
+
+    async def run() -> None:
+        queues.settle("s")
+        await gate.wait()
+        log.append("written down")
+
+    queues.put("s", Job(run, "li"))
+    queues.hold("s", job(log, "held", person="wang"), _for_ever)
+    await asyncio.sleep(0.01)
+    dismissing = asyncio.ensure_future(queues.dismiss({"li"}))
+    await asyncio.sleep(0.01)
+    assert not dismissing.done()
+    gate.set()
+    await dismissing
+    assert log == ["written down"]
+    await queues.close()
+
+
+async def _for_ever() -> None:
+    await asyncio.Event().wait()

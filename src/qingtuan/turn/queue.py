@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ class Job:
     person: str = ""
     """Whose it is: others do not stop it."""
     dropped: Callable[[], None] = lambda: None
-    """Called instead of `run` if it is stopped before its cool-down is over."""
+    """Called instead of `run` if it is stopped before it has begun."""
 
 
 class SessionQueues:
@@ -35,6 +35,8 @@ class SessionQueues:
         self._workers: dict[str, asyncio.Task[None]] = {}
         self._running: dict[str, Job] = {}
         """Jobs that have begun and can still be stopped."""
+        self._at_work: dict[str, tuple[Job, asyncio.Future[None]]] = {}
+        """Jobs that have begun and not ended, with what tells that they have."""
         self._stopped: set[str] = set()
         self._held: dict[asyncio.Task[None], tuple[str, Job]] = {}
         """Jobs whose time has not come, in the order in which they arrived."""
@@ -92,7 +94,7 @@ class SessionQueues:
                 if not result.done():
                     result.set_result(found)
 
-        self.put(session, Job(run, person))
+        self.put(session, Job(run, person, lambda: _fail(result, Stopped(_STOPPED))))
         if self._closed:
             result.cancel()
         self._awaited.add(result)
@@ -112,6 +114,8 @@ class SessionQueues:
 
     async def _run(self, session: str, job: Job) -> None:
         self._running[session] = job
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._at_work[session] = job, ended
         try:
             await job.run()
         except asyncio.CancelledError:
@@ -124,6 +128,8 @@ class SessionQueues:
         finally:
             self._running.pop(session, None)
             self._stopped.discard(session)
+            self._at_work.pop(session, None)
+            ended.cancel()
 
     def busy(self, session: str) -> bool:
         """Whether a turn of the session runs or waits."""
@@ -150,6 +156,38 @@ class SessionQueues:
                 job.dropped()
                 return True
         return False
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no turn runs or is about to; there may be some whose cool-down goes on."""
+        return not self._workers
+
+    def serves(self, persons: Collection[str]) -> bool:
+        """Whether a turn of one of these persons runs or waits, in any session."""
+        return any(job.person in persons for job in self._jobs())
+
+    async def dismiss(self, persons: Collection[str]) -> None:
+        """Stop all turns of these persons, in every session, and wait until none of them runs."""
+        for queue in list(self._waiting.values()):
+            for job in [job for job in queue if job.person in persons]:
+                queue.remove(job)
+                job.dropped()
+        for task, (_, job) in list(self._held.items()):
+            if job.person in persons:
+                del self._held[task]
+                task.cancel()
+                job.dropped()
+        at_work = {session: ended for session, (job, ended) in self._at_work.items() if job.person in persons}
+        for session in at_work.keys() & self._running.keys():
+            self.stop(session)
+        if at_work:
+            await asyncio.wait(at_work.values())
+
+    def _jobs(self) -> Iterator[Job]:
+        for queue in self._waiting.values():
+            yield from queue
+        yield from (job for _, job in self._held.values())
+        yield from (job for job, _ in self._at_work.values())
 
     def stopped(self, session: str) -> bool:
         """Whether the running turn of a session was stopped by `stop`, and not by the end of the process."""
