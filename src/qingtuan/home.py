@@ -112,6 +112,11 @@ class Home:
         return self.path / "backups"
 
     @property
+    def chat_history(self) -> Path:
+        """What was typed in chats on a terminal."""
+        return self.path / "chat.history"
+
+    @property
     def restore_note(self) -> Path:
         """Stands there while a restore is half done: nothing else of the folder is to be used then."""
         return self.backups / "restoring.json"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from qingtuan.identity.accounts import Person
 from qingtuan.identity.people import People
-from qingtuan.identity.people_edits import Taken, linked, parted
+from qingtuan.identity.people_edits import HEADER, Taken, forgotten, linked, parted
 from qingtuan.identity.people_file import persons_in
 
 NOWHERE = Path("people.toml")
@@ -139,3 +139,55 @@ def test_a_change_that_would_break_the_file_is_refused(tmp_path: Path) -> None:
     found = people.find("qq:77")
     assert found is not None
     assert found.id == "neu"
+
+
+NOTED = f"""{HEADER}
+# 我的人
+[persons.owner]
+accounts = ["qq:10001"]  # 两个号
+# xiaoli 的生日是 3 月
+# lao-xiaoli 不是她
+
+# 同学，
+# 从大一起
+[persons.xiaoli]
+accounts = ["qq:10002"]
+name = "小丽"  # 同学
+
+# qq:10002 的哥哥；qq:100021 是别人
+[persons.qq-10003]
+accounts = ["qq:10003"]
+"""
+
+
+def test_who_is_forgotten_leaves_with_what_was_noted_about_them() -> None:
+    text = forgotten(NOTED, ["xiaoli", "qq-10002"], ["xiaoli", "qq:10002"])
+    assert (
+        text
+        == f"""{HEADER}
+# 我的人
+[persons.owner]
+accounts = ["qq:10001"]  # 两个号
+# lao-xiaoli 不是她
+
+
+[persons.qq-10003]
+accounts = ["qq:10003"]
+"""
+    )
+    assert forgotten(text, ["xiaoli"], ["xiaoli", "qq:10002"]) == text
+
+
+def test_who_is_not_in_the_file_is_forgotten_without_changing_it() -> None:
+    assert forgotten("", ["xiaoli"], ["xiaoli"]) == ""
+    assert forgotten(FILE, ["qq-9"], ["qq-9", "qq:9"]) == FILE
+
+
+@pytest.mark.parametrize("text", ['persons.li.accounts = ["qq:1"]\n', 'persons = {li = {accounts = ["qq:1"]}}\n'])
+def test_the_forgotten_may_stand_there_in_any_way(text: str) -> None:
+    assert persons(forgotten(text, ["li"], ["li", "qq:1"])) == {}
+
+
+def test_a_heading_of_the_file_is_nobodys_note() -> None:
+    text = '# 我的人\n[persons.li]\naccounts = ["qq:1"]\n'
+    assert forgotten(text, ["li"], ["li", "qq:1"]) == "# 我的人\n"

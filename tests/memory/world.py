@@ -74,7 +74,7 @@ class World:
         self.handlers: dict[str, Handler] = {}
         self.reviewing = Reviewing(self.memory, self.log, PEOPLE, self.clock, self.handlers)
         summaries = Summaries(self.log, SummaryRules(), Customs(lambda _: "zh", lambda _: ZONE))
-        places = Places(self.root / "media", self.root / "logs", self.root / "backups")
+        places = Places(self.root / "media", (self.root / "logs",), self.root / "backups")
         episodes = Episodes(self.log, self.indexes.open("episodes"))
         self.erasures = Erasures(self.log, self.library, self.index, episodes, self.clock, places)
         self.purging = Purging(self.log, PEOPLE, summaries)

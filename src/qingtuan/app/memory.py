@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from qingtuan.clock import Clock
+from qingtuan.events.log import Log
 from qingtuan.home import Home
+from qingtuan.identity.links import Links
 from qingtuan.identity.people import People
+from qingtuan.identity.people_edits import forgotten
 from qingtuan.identity.scopes import Reader
 from qingtuan.indexes.embedding import make_embedder
 from qingtuan.indexes.indexes import Index, Indexes
@@ -19,6 +22,7 @@ from qingtuan.memory.asking import Customs
 from qingtuan.memory.compressing import SummaryRules
 from qingtuan.memory.distilling import Distilling
 from qingtuan.memory.erasing.erasures import Erasures, Places
+from qingtuan.memory.erasing.forgetting import Forgetting
 from qingtuan.memory.erasing.purging import Purging
 from qingtuan.memory.extraction import Extraction, ExtractionRules
 from qingtuan.memory.hearing import Hearing
@@ -72,6 +76,7 @@ class Remembering:
     recollection: Recollection
     customs: Customs
     purging: Purging
+    forgetting: Forgetting
     erasures: Erasures
 
     async def inject(self, reader: Reader, words: str) -> Injected:
@@ -123,7 +128,8 @@ def remembering(home: Home, settings: Settings, people: People, record: Record) 
     syncing = Syncing(memory, lambda: remote_of(settings.wiki), clock)
     summaries = Summaries(log, rules, customs)
     recollection = Recollection(log, people, indexes.open("episodes"), clock)
-    places = Places(home.media, home.logs, home.backups, lambda: settings.wiki.remote, syncing.still)
+    lines = (home.logs, home.chat_history)
+    places = Places(home.media, lines, home.backups, lambda: settings.wiki.remote, syncing.still, _leaver(people, log))
     return Remembering(
         store=store,
         indexes=indexes,
@@ -145,8 +151,19 @@ def remembering(home: Home, settings: Settings, people: People, record: Record) 
         recollection=recollection,
         customs=customs,
         purging=Purging(log, people, summaries),
+        forgetting=Forgetting(log, people, summaries),
         erasures=Erasures(log, library, beliefs, recollection.episodes, clock, places),
     )
+
+
+def _leaver(people: People, log: Log) -> Callable[[Sequence[str], Sequence[str]], None]:
+    """What takes persons out of the file of people, and lets nobody take them for whom they became."""
+
+    def leave(ids: Sequence[str], names: Sequence[str]) -> None:
+        people.rewrite(lambda text: forgotten(text, ids, names))
+        people.follow(Links(log).merged())
+
+    return leave
 
 
 def remote_of(wanted: Wiki) -> Remote | None:

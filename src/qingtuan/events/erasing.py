@@ -24,7 +24,7 @@ ERASING = frozenset({Kind.PERSON_FORGOTTEN, Kind.BELIEF_PURGED})
 
 _STAYING = (
     "e.kind IN ('person.forgotten', 'belief.purged', 'wiki.rewritten', 'erasure.finished',"
-    " 'write.undone', 'summary.deleted')"
+    " 'write.undone', 'summary.deleted', 'code.tried')"
     " OR e.space GLOB 'group:*' AND e.kind IN ('session.started', 'session.chosen', 'session.cleared',"
     " 'model.requested')"
     " OR e.kind = 'settings.changed' AND json_extract(e.payload, '$.space') GLOB 'group:*'"
@@ -37,9 +37,18 @@ def erased_by(event: Event) -> tuple[str, list[Any]]:
     """SQL, with its values, for the ids of all events whose payload goes on the word of an erasing one."""
     named = json.dumps(list(event.payload.get("events", ())))
     if event.kind is Kind.PERSON_FORGOTTEN:
-        own = f"SELECT e.id FROM events AS e WHERE e.person = ? AND e.seq < ? AND NOT ({_STAYING})"  # noqa: S608
-        return f"{own} UNION SELECT value FROM json_each(?)", [event.place.person, event.seq, named]  # noqa: S608
+        own, values = of_person(event.place.person or "", event.seq)
+        return f"{own} UNION SELECT value FROM json_each(?)", [*values, named]  # noqa: S608 (our words)
     return "SELECT value FROM json_each(?)", [named]
+
+
+def of_person(person: str, before: int) -> tuple[str, list[Any]]:
+    """SQL, with its values, for the ids of what is a person's own and goes with them, of all that stands before a
+    position of the log."""
+    return (
+        f"SELECT e.id FROM events AS e WHERE e.person = ? AND e.seq < ? AND NOT ({_STAYING})",  # noqa: S608 (our words)
+        [person, before],
+    )
 
 
 def erase(log: Log, event: Event) -> int:

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Literal
 
 from qingtuan.clock import Clock
+from qingtuan.events.erasing import ERASING, erased_by
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
 from qingtuan.identity.accounts import is_account, may_claim
@@ -34,10 +35,11 @@ _LONGEST = 4000
 
 def project(database: Database, event: Event) -> None:
     """Keep `codes` up to date."""
-    if event.kind is Kind.PERSON_FORGOTTEN:
-        database.execute("DELETE FROM codes WHERE person = ?", (event.place.person,))
-    elif event.forgotten:
+    if event.forgotten:
         return
+    if event.kind in ERASING:
+        which, values = erased_by(event)
+        database.execute(f"DELETE FROM codes WHERE event IN ({which})", values)  # noqa: S608 (placeholders)
     elif event.kind is Kind.CODE_GIVEN:
         _given(database, event)
     elif event.kind is Kind.CODE_TRIED:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from qingtuan.events.erasing import ERASING, erased_by
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
 from qingtuan.storage.sqlite import Database
@@ -19,12 +20,16 @@ from qingtuan.storage.sqlite import Database
 
 def project(database: Database, event: Event) -> None:
     """Keep `links` up to date."""
-    if event.kind is Kind.PERSON_FORGOTTEN:
-        person = event.place.person
-        database.execute("DELETE FROM links WHERE kept = ? OR gone = ?", (person, person))
     if event.forgotten:
         return
-    if event.kind in (Kind.PERSON_LINKED, Kind.PERSON_CLAIMED):
+    if event.kind in ERASING:
+        which, values = erased_by(event)
+        person = event.place.person if event.kind is Kind.PERSON_FORGOTTEN else None
+        database.execute(
+            f"DELETE FROM links WHERE event IN ({which}) OR ? IN (kept, gone)",  # noqa: S608 (placeholders)
+            [*values, person],
+        )
+    elif event.kind in (Kind.PERSON_LINKED, Kind.PERSON_CLAIMED):
         database.execute(
             "INSERT INTO links (event, kept, gone) VALUES (?, ?, ?)",
             (event.id, event.payload["kept"], event.payload["gone"]),

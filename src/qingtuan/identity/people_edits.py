@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from qingtuan.identity.accounts import Person
+from qingtuan.identity.accounts import Person, is_account
 
 _HEADER_LINE = re.compile(r"[ \t]*\[")
 _ONE_VALUE = ("name", "timezone", "language", "home")
@@ -97,6 +97,34 @@ def parted(text: str, kept: str, gone: str, taken: Taken) -> str:
         persons[gone] = tomllib.loads(taken.table)["persons"][gone]
         return _dumped(document)
     return whole
+
+
+def forgotten(text: str, ids: Collection[str], names: Iterable[str]) -> str:
+    """The file without these persons: their tables, what is noted right above those, and any line of comment that
+    names them by id or account. `names`: all that names them."""
+    for name in ids:
+        text = _without(_without_note(text, name), name)[0]
+    known = frozenset(HEADER.splitlines())
+    found = [re.compile(rf"(?<![\w:-]){re.escape(name)}(?![\w-])") for name in names if name in ids or is_account(name)]
+    lines = text.splitlines(keepends=True)
+    return "".join(
+        line
+        for line in lines
+        if not line.lstrip().startswith("#") or line.strip() in known or not any(one.search(line) for one in found)
+    )
+
+
+def _without_note(text: str, name: str) -> str:
+    """The file without the comment that stands right above a person's table, unless that is what the file begins
+    with."""
+    lines = text.splitlines(keepends=True)
+    starts = [at for at, line in enumerate(lines) if _header_of(line) == name]
+    if len(starts) != 1:
+        return text
+    first = starts[0]
+    while first and lines[first - 1].lstrip().startswith("#"):
+        first -= 1
+    return "".join([*lines[:first], *lines[starts[0] :]]) if first else text
 
 
 def _document(text: str) -> Any:

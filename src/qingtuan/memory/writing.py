@@ -93,10 +93,20 @@ class Writer:
         """The highest number that the scope ever had: it may have been on an entry that is gone."""
         if scope not in self._highest:
             row = self.log.database.row(
-                "SELECT max(json_extract(payload, '$.number')) AS highest FROM events"
-                " WHERE kind IN (?, ?, ?) AND json_extract(payload, '$.scope') = ?"
-                " AND json_extract(payload, '$.number') <= ?",
-                (Kind.BELIEF_WRITTEN, Kind.BELIEF_RETRACTED, Kind.BELIEF_PURGED, str(scope), HIGHEST),
+                "SELECT max(number) AS highest FROM ("
+                "SELECT json_extract(payload, '$.number') AS number FROM events"
+                " WHERE kind IN (?1, ?2, ?3) AND json_extract(payload, '$.scope') = ?5"
+                # What somebody wrote for a group who was forgotten since.
+                " UNION ALL SELECT n.value FROM events AS e, json_each(e.payload, '$.numbers') AS n"
+                " WHERE e.kind = ?4 AND n.key = ?5) WHERE number <= ?6",
+                (
+                    Kind.BELIEF_WRITTEN,
+                    Kind.BELIEF_RETRACTED,
+                    Kind.BELIEF_PURGED,
+                    Kind.PERSON_FORGOTTEN,
+                    str(scope),
+                    HIGHEST,
+                ),
             )
             self._highest[scope] = (row["highest"] or 0) if row else 0
         return self._highest[scope]

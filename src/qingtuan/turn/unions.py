@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -224,7 +224,8 @@ class Unions:
         written = self.links.written(link.id) if link else None
         hashes = written.payload if written else {}
         if hashes.get("before") != hashes.get("after") == content_hash(text.encode()):
-            return self._log.part(hashes["before"]).decode()
+            with suppress(KeyError):  # it named somebody who was forgotten since
+                return self._log.part(hashes["before"]).decode()
         taken = Taken.of(link.payload) if link else Taken(tuple(decided["accounts"]))
         return parted(text, decided["kept"], decided["gone"], taken)
 

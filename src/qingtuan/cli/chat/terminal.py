@@ -204,10 +204,6 @@ class _Commands(Completer):
 
 
 def _history(shell: Shell) -> History:
-    path = shell.home.path / HISTORY
+    path = shell.home.chat_history
     path.touch(mode=0o600)
     return FileHistory(path)
-
-
-HISTORY = "chat.history"
-"""What was typed, in the data folder."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from qingtuan.clock import Clock
-from qingtuan.errors import StorageFailed
+from qingtuan.errors import QingtuanError, StorageFailed
 from qingtuan.events.erasing import unfinished
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
@@ -25,8 +25,9 @@ from qingtuan.indexes.indexes import Index
 from qingtuan.language import Words
 from qingtuan.memory.episodes import Episodes
 from qingtuan.memory.erasing.plan import Plan
-from qingtuan.memory.erasing.words import Needles
+from qingtuan.memory.erasing.words import Needles, finder
 from qingtuan.memory.library import Library
+from qingtuan.memory.likeness import fold
 from qingtuan.memory.wiki.renewing import Renewal
 from qingtuan.storage.files import write_atomic
 
@@ -42,14 +43,21 @@ class Places:
     """Where else something may lie."""
 
     media: Path
-    logs: Path
+    lines: tuple[Path, ...]
+    """Files, and folders of files, of which single lines may repeat something."""
     backups: Path
     remote: Callable[[], str | None] = lambda: None
     """The address of the copy of the wiki that the settings name."""
     still: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
     """Keeps that copy from being pulled or pushed for as long as a block lasts."""
-    leave: Callable[[Sequence[str]], None] = lambda _: None
-    """Takes persons out of the list of people."""
+    leave: Callable[[Sequence[str], Sequence[str]], None] = lambda *_: None
+    """Takes persons out of the list of people: by their ids, and by all that names them."""
+
+    def files(self) -> Iterator[Path]:
+        """Every file of which lines are looked at."""
+        for path in self.lines:
+            found = sorted(path.rglob("*")) if path.is_dir() else [path]
+            yield from (one for one in found if one.is_file() and not one.is_symlink())
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +121,8 @@ class Erasures:
 
             def renewal() -> Renewal:
                 begun.append(begin())
+                with suppress(QingtuanError):  # raised when it is tried again, after all else
+                    self._leave_people(self._plan(begun[0]) or Plan())
                 return self._renewal(begun[0])
 
             left_out = await self._library.store.renew(renewal, lambda done: tell("history", done))
@@ -169,7 +179,7 @@ class Erasures:
             await self._leave_indexes(plan)
             tell("files", 0)
             self._leave_files(plan)
-            self._places.leave(plan.people)
+            self._leave_people(plan)
             with self._log.transaction(durable=True):
                 self._log.database.execute("DELETE FROM parts WHERE hash = ?", (event.payload["plan"],))
         tell("database", 0)
@@ -187,14 +197,18 @@ class Erasures:
             await asyncio.to_thread(self._index.scrub, str(_scope_of(folder)))
         await self._episodes.forget_in(plan.talk)
 
+    def _leave_people(self, plan: Plan) -> None:
+        """At once: whoever writes again by now is somebody new."""
+        if plan.people:
+            self._places.leave(plan.people, plan.names)
+
     def _leave_files(self, plan: Plan) -> None:
         for name in plan.media:
             (self._places.media / name).unlink(missing_ok=True)
-        needles = Needles.of(plan.logged)
-        if needles and self._places.logs.is_dir():
-            for path in sorted(self._places.logs.rglob("*")):
-                if path.is_file() and not path.is_symlink():
-                    _cut(path, needles)
+        if plan.logged:
+            found_in = finder(Needles.of(plan.logged).within)
+            for path in self._places.files():
+                _cut(path, found_in)
 
     async def _compact(self) -> None:
         for _ in range(_TRIES):
@@ -210,10 +224,10 @@ class Erasures:
         )
 
 
-def _cut(path: Path, needles: Needles) -> None:
-    """Take the lines out of a log file that hold what was erased."""
+def _cut(path: Path, found_in: Callable[[str], Iterator[str]]) -> None:
+    """Take the lines out of a file that hold what was erased."""
     lines = path.read_bytes().splitlines(keepends=True)
-    kept = [line for line in lines if not needles.in_text(line.decode("utf-8", "replace"))]
+    kept = [line for line in lines if not any(found_in(fold(line.decode("utf-8", "replace"))))]
     if len(kept) < len(lines):
         write_atomic(path, b"".join(kept))
 

@@ -31,7 +31,7 @@ class Plan:
     told: Sequence[str] = ()
     """What none may tell behind its label."""
     logged: Sequence[str] = ()
-    """What no line of a log file may hold."""
+    """What no line of a log, or of what was typed on a terminal, may hold."""
     paths: Sequence[str] = ()
     """Pages about which the record has lost events."""
     talk: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -19,15 +19,18 @@ from qingtuan.identity.scopes import Scope, encode_name
 from qingtuan.memory.acts import By
 from qingtuan.memory.erasing.plan import Plan
 from qingtuan.memory.erasing.record import (
+    ABOUT,
     MADE,
     NAMING_PARTS,
     delete_parts,
     each,
+    lines_of,
     media_only_of,
     part_holds,
     parts_of,
     parts_that,
     said_by,
+    talk_of,
     with_their_calls,
 )
 from qingtuan.memory.erasing.words import Needles, telling
@@ -36,9 +39,7 @@ from qingtuan.memory.likeness import contains, normalise_text, normalise_value
 from qingtuan.memory.story import Story, story_of
 from qingtuan.memory.summaries import Summaries
 
-_ABOUT = frozenset({Kind.PAGE_INTENDED, Kind.BELIEF_PROPOSED, Kind.BELIEF_REVIEWED})
-"""What was written down of an entry besides the events of its story."""
-_TALK = frozenset({Kind.MESSAGE_RECEIVED, Kind.MESSAGE_SENT})
+_SAID = frozenset({Kind.MESSAGE_RECEIVED, Kind.STATEMENT_IMPORTED})
 _SHORTEST = 2
 """Characters that a value has at least, to be looked for in the turn in which it was said."""
 
@@ -183,7 +184,7 @@ class Purging:
         if event.kind is Kind.CONFIRMATION_ANSWERED and event.place.turn:
             begun = next((e for e in self._log.of_turn(event.place.turn) if e.kind is Kind.TURN_STARTED), None)
             event = (self._log.get(begun.cause) if begun is not None and begun.cause else None) or event
-        return event if event.kind is Kind.MESSAGE_RECEIVED and not event.forgotten else None
+        return event if event.kind in _SAID and not event.forgotten else None
 
     # What repeats it
 
@@ -206,7 +207,7 @@ class Purging:
         accounts = person.accounts if person else ()
         ids = sorted({by.reader.person, *map(encode_name, accounts)})
         own = f"person IN ({_marks(ids)})"
-        made = sorted(MADE | _ABOUT)
+        made = sorted(MADE | ABOUT)
         match scope.kind:
             case "user":
                 chats = sorted(str(space) for space in self._people.private_spaces(person)) if person else []
@@ -251,20 +252,11 @@ class Purging:
             commits=_commits_of(self._log, intended),
             within=trail.needles.within,
             told=trail.needles.told,
-            logged=[needle for needle in trail.loose.within if telling(needle)],
+            logged=list(filter(telling, [*trail.loose.within, *lines_of(trail.said)])),
             paths=sorted({page["path"] for event in intended for page in event.payload["pages"]}),
             talk=talk_of(events),
             media=media_only_of(self._log, found.events.keys(), events),
         )
-
-
-def talk_of(events: Iterable[Event]) -> dict[str, list[str]]:
-    """By space, the sessions in which these messages and replies were said."""
-    found: dict[str, dict[str, None]] = {}
-    for event in events:
-        if event.kind in _TALK and event.place.space and event.place.session:
-            found.setdefault(str(event.place.space), {})[event.place.session] = None
-    return {space: list(sessions) for space, sessions in found.items()}
 
 
 def _commits_of(log: Log, intended: Iterable[Event]) -> list[str]:

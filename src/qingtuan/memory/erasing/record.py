@@ -23,6 +23,9 @@ MADE = frozenset(
     }
 )
 """What programs said: it may repeat what somebody said to them."""
+ABOUT = frozenset({Kind.PAGE_INTENDED, Kind.BELIEF_PROPOSED, Kind.BELIEF_REVIEWED})
+"""What is written down of an entry besides the events of its story."""
+_TALK = frozenset({Kind.MESSAGE_RECEIVED, Kind.MESSAGE_SENT})
 _CALLS = frozenset({Kind.MODEL_ANSWERED, Kind.TOOL_STARTED, Kind.TOOL_FINISHED})
 _LASTING = frozenset({*ERASING, Kind.WIKI_REWRITTEN, Kind.ERASURE_FINISHED})
 
@@ -108,6 +111,11 @@ def said_by(event: Event) -> Iterator[str]:
             return
 
 
+def lines_of(events: Iterable[Event]) -> list[str]:
+    """The lines of what events say, each once."""
+    return list(dict.fromkeys(line for event in events for text in said_by(event) for line in text.splitlines()))
+
+
 def parts_that(log: Log, hold: Callable[[str, bytes], bool]) -> set[str]:
     """The hashes of all parts for which `hold` is true, asked with hash and bytes."""
     found: set[str] = set()
@@ -141,3 +149,12 @@ def media_only_of(log: Log, erased: Collection[str], events: Iterable[Event]) ->
         with_files = each(log, "json_extract(payload, '$.attachments') IS NOT NULL")
         wanted -= media_of(event for event in with_files if event.id not in erased)
     return sorted(wanted)
+
+
+def talk_of(events: Iterable[Event]) -> dict[str, list[str]]:
+    """By space, the sessions in which these messages and replies were said."""
+    found: dict[str, dict[str, None]] = {}
+    for event in events:
+        if event.kind in _TALK and event.place.space and event.place.session:
+            found.setdefault(str(event.place.space), {})[event.place.session] = None
+    return {space: list(sessions) for space, sessions in found.items()}

@@ -78,11 +78,10 @@ class WikiRules:
     def message(self, commit: str, message: bytes) -> bytes:
         """The message without the lines that are about it."""
         lines = message.decode("utf-8", "replace").split("\n")
-        if commit in self.commits:
+        if commit in self.commits or any(map(self._names_for, lines)):
             kept = [line for line in lines if _TRAILER.fullmatch(line) and not self._names(line)]
             return "\n".join([GONE, *([""] if kept else []), *kept, ""]).encode()
-        kept = [GONE if self.quotes.in_line(line) else line for line in lines if not self._names_for(line)]
-        kept = [self._someone_in(line) for line in kept]
+        kept = [GONE if self.quotes.in_line(line) else self._someone_in(line) for line in lines]
         return message if kept == lines else "\n".join(kept).encode()
 
     def signature(self, name: bytes) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from qingtuan.memory.wiki.bullets import CHINESE
 
 _TELLING = 8
 """Columns of a text that says enough to be known again anywhere: four Chinese characters, or two short words."""
+_START = 4
+"""Characters by which the beginning of a needle is known."""
 _DEEPEST = 6
 """JSON within strings of JSON: arguments of calls in answers of models."""
 _CUT = "…"
@@ -78,6 +80,23 @@ class Needles:
         start = said.rstrip(_CUT + ".").rstrip()
         cut = folded.endswith((_CUT, "...")) and len(start) >= _SHORTEST_CUT
         return cut and any(needle.startswith(start) for needle in (*self.within, *self.whole, *self.told))
+
+
+def finder(needles: Iterable[str]) -> Callable[[str], Iterator[str]]:
+    """What finds many folded needles in a folded text: about as fast for thousands as for one."""
+    starts: dict[str, list[str]] = {}
+    for needle in needles:
+        starts.setdefault(needle[:_START], []).append(needle)
+    short = [start for start in starts if len(start) < _START]
+
+    def found(text: str) -> Iterator[str]:
+        for at in range(len(text) - _START + 1):
+            for needle in starts.get(text[at : at + _START], ()):
+                if text.startswith(needle, at):
+                    yield needle
+        yield from (needle for needle in short if needle in text)
+
+    return found
 
 
 def strings_of(value: Any, depth: int = 0) -> Iterator[str]:
