@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 from qingtuan.app.chores import chores_of, digest_rules
 from qingtuan.app.commands import commands_of
@@ -105,6 +105,7 @@ class App:
     _release_claim: Callable[[], None]
     _database: Database
     _background: set[asyncio.Task[None]] = field(default_factory=set)
+    _kept: set[asyncio.Future[Any]] = field(default_factory=set)
 
     @property
     def language(self) -> Language:
@@ -266,9 +267,16 @@ class App:
             ending.push_async_callback(self.afterwards.close)
             ending.push_async_callback(self.queues.close)
             self.catalog.close()
-            for task in list(self._background):
+            going = [*self._background, *self._kept]
+            for task in going:
                 task.cancel()
-            await asyncio.gather(*self._background, return_exceptions=True)
+            await asyncio.gather(*going, return_exceptions=True)
+
+    def keep(self, work: asyncio.Future[Any]) -> None:
+        """Let some work go on that somebody asked for, whether they wait for it or not. The end of the instance cuts
+        it off."""
+        self._kept.add(work)
+        work.add_done_callback(self._kept.discard)
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

@@ -29,6 +29,7 @@ COMMANDS: dict[str, Words] = {
     "index": Words("重建或核对索引", "rebuild or verify the index"),
     "backup": Words("备份整个数据文件夹，开着也行", "back up the whole data folder, also while it is in use"),
     "restore": Words("从备份恢复，现在的数据留着", "put a backup in the place of what is there, which is kept"),
+    "forget": Words("把一个人彻底抹掉，连同历史", "forget a person for good, with all history"),
     "trace": Words("一轮对话从头到尾发生了什么", "what happened in one turn, from message to reply"),
     "events": Words("发生过的一切", "all that happened"),
     "cost": Words("用了多少，花了多少", "what was used and what it cost"),

@@ -12,7 +12,7 @@ from qingtuan.app import App
 from qingtuan.app.behalf import by_owner
 from qingtuan.backups.order import order_from_json, report_of
 from qingtuan.channels.cli.link import Job, Report, Result
-from qingtuan.cli import moving, remote, waiting
+from qingtuan.cli import departing, moving, remote, waiting
 from qingtuan.errors import UsageWrong
 from qingtuan.identity.trust import may_answer
 from qingtuan.indexes.base import Entry, Progress
@@ -29,6 +29,8 @@ def jobs_of(app: App) -> Mapping[str, Job]:
     return {
         "backup": partial(_backup, app),
         "distill": partial(waiting.distill, app),
+        "forget": partial(departing.forget, app),
+        "forget.look": partial(departing.look, app),
         "index.rebuild": partial(_rebuild, app),
         "index.verify": partial(_verify, app),
         "export.settle": partial(moving.settle, app),

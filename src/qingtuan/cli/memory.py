@@ -20,6 +20,7 @@ _LIST = Words("列出记住的事", "list what is remembered")
 _ADD = Words("记住一句话", "remember something")
 _EDIT = Words("改一条", "change an entry")
 _DELETE = Words("删一条（移到历史）", "delete an entry (it moves to history)")
+_PURGE = Words("彻底清除一条，历史里也不留", "erase an entry for good, from all history")
 _CLEAR = Words("清空自己的，全局的留下", "clear one's own; shared ones stay")
 _PIN = Words("置顶一条，每次都带上", "pin an entry: it is always at hand")
 _SHARE = Words("谁能看：private、own、public 或 all", "who may see it: private, own, public or all")
@@ -32,6 +33,8 @@ _YES = Words("不再问", "do not ask")
 _MESSAGE = Words("假设说了这句话", "as if this were said")
 _SPACE = Words("在哪里：private 或 group:群号（默认 private）", "where: private or group:ID (default: private)")
 _SURE = Words("把自己的记忆都移到历史？[y/N] ", "Move all one's own entries to history? [y/N] ")
+_PURGE_SURE = Words("彻底清除吗？[y/N] ", "Erase it for good? [y/N] ")
+_PURGE_YES = Words("彻底清除要加 --yes。", "Erasing for good takes --yes.")
 _SAY_YES = Words("清空要加 --yes。", "Clearing takes --yes.")
 _NOTHING = Words("什么都不带。", "Nothing goes along.")
 
@@ -46,6 +49,7 @@ def arguments(parser: Parser) -> None:
             ("add", _ADD),
             ("edit", _EDIT),
             ("delete", _DELETE),
+            ("purge", _PURGE),
             ("clear", _CLEAR),
             ("pin", _PIN),
             ("share", _SHARE),
@@ -53,13 +57,14 @@ def arguments(parser: Parser) -> None:
             ("preview", _PREVIEW),
         )
     }
-    for name in ("edit", "delete", "pin", "share", "why"):
+    for name in ("edit", "delete", "purge", "pin", "share", "why"):
         made[name].add_argument("number", metavar="N", help=_NUMBER.say(language))
     for name in ("add", "edit"):
         made[name].add_argument("text", nargs="+", metavar="TEXT", help=_TEXT.say(language))
     made["share"].add_argument("how", choices=("private", "own", "public", "all"), help=_SHARE.say(language))
     made["pin"].add_argument("--off", action="store_true", help=_OFF.say(language))
-    made["clear"].add_argument("--yes", action="store_true", help=_YES.say(language))
+    for name in ("purge", "clear"):
+        made[name].add_argument("--yes", action="store_true", help=_YES.say(language))
     made["preview"].add_argument("--message", default="", metavar="M", help=_MESSAGE.say(language))
     for action in made.values():
         action.add_argument("--person", default=OWNER, metavar="P", help=PERSON.say(language))
@@ -75,6 +80,12 @@ async def run(args: argparse.Namespace, shell: Shell) -> int:
             raise UsageWrong(_SAY_YES)
         if not await agreed(shell, _SURE, unless=False):
             return 0
+    if args.action == "purge" and not args.yes:
+        if not is_terminal():
+            raise UsageWrong(_PURGE_YES)
+        asked = await command(shell, speaker, f"/memory purge {args.number}")
+        if asked or not await agreed(shell, _PURGE_SURE, unless=False):
+            return asked
     return await command(shell, speaker, _line(args))
 
 
@@ -87,6 +98,8 @@ def _line(args: argparse.Namespace) -> str:
             return f"/memory edit {args.number} {' '.join(args.text)}"
         case "delete":
             return f"/memory del {args.number}"
+        case "purge":
+            return f"/memory purge {args.number} confirm"
         case "clear":
             return "/memory clear confirm"
         case "pin":
