@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from qingtuan.events.kinds import Kind
+from qingtuan.memory import joining as of_joining
 from qingtuan.memory.acts import By
 from qingtuan.memory.joining import Joining, Parted
+from qingtuan.memory.union import Basis, Folder, United, united
 from tests.memory.wiki.nasty import PAGES, PLAIN
 from tests.memory.world import World
 
@@ -161,3 +164,27 @@ async def test_what_cannot_be_opened_stays_where_it_is_and_is_named(world: World
     done = await joining.join("ming", "li", linked(world))
     assert done.left == (f"{LI}/rules/x.md",)
     assert world.current("ming") == ["#1 养了一只猫"]
+
+
+async def test_what_is_saved_while_folders_are_joined_stays(
+    world: World, joining: Joining, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await like(world, "ming", "二楼")
+    await like(world, "li", "三楼")
+    path, saved = f"{MING}/{LIBRARY}", list[str]()
+
+    def slow(kept: Folder, gone: Folder, basis: Basis) -> United:
+        if not saved:
+            page = world.root / "wiki" / path
+            page.write_text(page.read_text("utf-8").replace("## 当前", "刚写的一句。\n\n## 当前"), "utf-8")
+            saved.append(path)
+            # Noticed by the watch, which does not wait for the join.
+            asyncio.run_coroutine_threadsafe(world.memory.edited([path]), loop).result()
+        return united(kept, gone, basis)
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(of_joining, "united", slow)
+    await joining.join("ming", "li", linked(world))
+    assert saved
+    assert "刚写的一句。" in world.page(path)
+    assert world.current("ming") == ["#2 优先三楼"]

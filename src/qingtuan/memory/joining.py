@@ -81,13 +81,15 @@ class Joining:
         done: list[United] = []
 
         async def plan() -> Arrangement | None:
+            # Of the same moment as the pages: whoever saves one while the thread works is noticed by the write.
+            hashes = self._store.hashes()
             kept_folder, theirs = map(self._folder, scopes)
             if not (theirs.pages or theirs.notes or theirs.other):
                 return None
             basis = self._basis(scopes[0], by, kept_folder.sources | theirs.sources)
             # Of long memories it takes seconds, in which others want to be answered.
             done[:] = [await asyncio.to_thread(united, kept_folder, theirs, basis)]
-            return Arrangement(self._changes(done[0]), f"关联：{gone} 并入 {kept}")
+            return Arrangement(_changes(done[0], hashes), f"关联：{gone} 并入 {kept}")
 
         await self._writer.arrange(by, plan)
         left = tuple(sorted(self._library.unreadable(scopes[1])))
@@ -112,14 +114,6 @@ class Joining:
             if (snapshot := self._store.read(path)) is not None:
                 other[path] = snapshot.data
         return Folder(f"{scope.folder}/", dict(pages), dict(self._library.notes(scope)), other, unreadable)
-
-    def _changes(self, done: United) -> list[Change]:
-        now = self._store.hashes()
-        files = {**{path: page.to_bytes() for path, page in done.pages.items()}, **done.other}
-        return [
-            *(Change(path, now.get(path), data) for path, data in files.items()),
-            *(Change(path, now.get(path), None) for path in done.moved),
-        ]
 
     async def part(self, link: str, by: By) -> Parted:
         """Take back what was written because of a link: both folders are as they were. What was written since on a
@@ -165,6 +159,15 @@ class Joining:
         numbers = frozenset(event.payload["number"] for event in written if "number" in event.payload)
         there = (versions[0].before for versions in pages.values() if versions[-1].after is not None)
         return numbers.difference(*(_numbers_on(before) for before in there if before is not None))
+
+
+def _changes(done: United, hashes: Mapping[str, str]) -> list[Change]:
+    """What a union writes to pages that had these hashes when it was made."""
+    files = {**{path: page.to_bytes() for path, page in done.pages.items()}, **done.other}
+    return [
+        *(Change(path, hashes.get(path), data) for path, data in files.items()),
+        *(Change(path, hashes.get(path), None) for path in done.moved),
+    ]
 
 
 def parted_page(now: bytes | None, versions: Sequence[Versions], came: frozenset[int]) -> bytes | None:
