@@ -330,6 +330,35 @@ async def test_while_a_message_is_being_answered_it_is_refused(chat: Conversatio
     assert await purge(chat, "1") == "#1 彻底清除了。"
 
 
+async def test_what_is_said_while_it_waits_for_rest_puts_it_off(chat: Conversation) -> None:
+    await chat.say(f"/memory add {LIKES}")
+    chat.model(on_user("", "好的。"))
+
+    async def somebody_speaks() -> None:
+        await chat.send("讲个故事")
+
+    chat.app.remembering.erasures.interrupt_before(somebody_speaks)
+    assert "正在回答一句话，等它说完再清除。" in await chat.say("/memory purge 1 确认")
+    assert LIKES in chat.page(PAGE)
+    chat.app.remembering.erasures.interrupt_before(chat.app.afterwards.interrupt)
+    assert await purge(chat, "1") == "#1 彻底清除了。"
+
+
+async def test_what_was_said_under_an_earlier_id_goes_too(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as chat:
+        await chat.stop()
+        chat.home.people_file.write_text('[persons.li]\naccounts = ["qq:10002"]\nmember = true\n', "utf-8")
+        await chat.start()
+        chat.model(*remembering())
+        await chat.say(f"记住我{LIKES}", MEMBER)
+        assert await chat.say("我爱吃什么", MEMBER) == [f"记住了，{LIKES}。"]
+        chat.home.people_file.write_text('[persons.wang]\naccounts = ["qq:10002"]\nmember = true\n', "utf-8")
+        assert LIKES in (await chat.say("/memory", MEMBER))[0]
+        assert await purge(chat, "1", MEMBER) == "#1 彻底清除了。"
+        assert holding(chat.home, PIECE) == []
+        same(chat)
+
+
 async def test_the_owner_is_told_what_cannot_be_reached(chat: Conversation) -> None:
     await chat.say(f"/memory add {LIKES}")
     (chat.home.backups / "2026-11-28.tar").write_bytes(b"x")

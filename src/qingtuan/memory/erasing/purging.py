@@ -15,7 +15,7 @@ from qingtuan.events.erasing import erase, unfinished
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
 from qingtuan.identity.people import People
-from qingtuan.identity.scopes import Scope, encode_name
+from qingtuan.identity.scopes import Scope
 from qingtuan.memory.acts import By
 from qingtuan.memory.erasing.plan import Plan
 from qingtuan.memory.erasing.record import (
@@ -204,8 +204,7 @@ class Purging:
     def _reach(self, scope: Scope, by: By) -> tuple[str, list[Any]]:
         """Whose events may go if they repeat an entry of this scope."""
         person = self._people.person(by.reader.person)
-        accounts = person.accounts if person else ()
-        ids = sorted({by.reader.person, *map(encode_name, accounts)})
+        ids = sorted(self._people.ids(by.reader.person))
         own = f"person IN ({_marks(ids)})"
         made = sorted(MADE | ABOUT)
         match scope.kind:

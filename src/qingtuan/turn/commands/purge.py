@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from qingtuan.errors import LimitReached
+from qingtuan.events.log import Event
 from qingtuan.identity.privacy import sight
 from qingtuan.identity.scopes import Reader
 from qingtuan.language import Language, Words
@@ -40,7 +41,14 @@ class Purge:
         if self.busy(by.reader):
             raise LimitReached(_BUSY)
         same = self._same(known, by)
-        erased = await self.erasures.carry_out(lambda: self.purging.erase(known, by))
+
+        def begin() -> Event:
+            # What was under way had to end first, and meanwhile somebody may have said something.
+            if self.busy(by.reader):
+                raise LimitReached(_BUSY)
+            return self.purging.erase(known, by)
+
+        erased = await self.erasures.carry_out(begin)
         told = _DONE.say(by.language).format(name=known.name)
         if same:
             names = " ".join(f"#{one.name}" for one in same)
