@@ -176,6 +176,18 @@ def test_a_reader_is_made_for_ones_own_chat_only(path: Path) -> None:
     }
 
 
+def test_nobody_else_gets_the_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "people.toml"
+    people = People.load(path)
+    path.write_text('[persons.li]\naccounts = ["qq:10002", "cli:local"]\n', "utf-8")
+    with pytest.raises(SettingsWrong) as refused:
+        People.load(path)
+    assert "cli:local" in str(refused.value)
+    with pytest.raises(SettingsWrong):
+        people.look()
+    assert people.find("cli:local") == people.owner
+
+
 def test_two_persons_never_share_an_account() -> None:
     with pytest.raises(ValueError):
         People([Person("a", ("qq:1",)), Person("b", ("qq:1",))])

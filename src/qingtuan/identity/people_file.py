@@ -11,7 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from qingtuan.errors import SettingsWrong
-from qingtuan.identity.accounts import OWNER, Person, is_account, is_shared
+from qingtuan.identity.accounts import LOCAL, OWNER, Person, is_account, is_shared
 from qingtuan.identity.scopes import encode_name, is_safe_name
 from qingtuan.language import Words
 from qingtuan.storage.files import read_regular, write_atomic
@@ -83,7 +83,7 @@ class _Reading:
         if not isinstance(tables, dict):
             raise self._wrong(Words("persons 应该是一张表", "persons must be a table"), "persons")
         persons = tuple(self._person(name, table) for name, table in tables.items())
-        owners = dict.fromkeys(owner_accounts, OWNER)
+        owners = dict.fromkeys((LOCAL, *owner_accounts), OWNER)
         for person in persons:
             for account in person.accounts:
                 if owners.setdefault(account, person.id) != person.id:
