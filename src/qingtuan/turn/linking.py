@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from qingtuan.confirmations import answers
 from qingtuan.confirmations.confirmation import Chat
-from qingtuan.errors import ForOwner, QingtuanError
+from qingtuan.errors import QingtuanError
 from qingtuan.events.inbox import Received
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
@@ -29,6 +29,7 @@ from qingtuan.language import Language, Words
 from qingtuan.memory.joining import Joined
 from qingtuan.messages import Inbound, Space
 from qingtuan.turn.questions import owner_chat, owners_place, place_in
+from qingtuan.turn.telling import told_of
 from qingtuan.turn.unions import Unions
 from qingtuan.turn.work import Work
 
@@ -140,8 +141,7 @@ class Linking:
         try:
             await self._take(proof, received, place, reader)
         except QingtuanError as error:
-            words = _BROKE if isinstance(error, ForOwner) and not reader.is_owner_alone else error.words
-            self._broke(str(error), words.say(language), received, place)
+            self._broke(str(error), told_of(error, reader, _BROKE).say(language), received, place)
         except Exception as error:  # noqa: BLE001 (the edge of a turn: the message must get its end)
             self._broke(repr(error), _BROKE.say(language), received, place)
 

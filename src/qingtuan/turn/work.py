@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from qingtuan.confirmations.confirmation import Confirmation
-from qingtuan.errors import ForOwner, NotAllowed, QingtuanError, Stopped
+from qingtuan.errors import NotAllowed, QingtuanError, Stopped
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
 from qingtuan.events.outbox import Draft
@@ -22,6 +22,7 @@ from qingtuan.turn.kit import Kit
 from qingtuan.turn.loop import Loop, done_so_far
 from qingtuan.turn.progress import MessageOut, Outcome, TurnEnded
 from qingtuan.turn.queue import Job, SessionQueues, take_back_cancel
+from qingtuan.turn.telling import told_of
 from qingtuan.turn.turn import Turn, progressed, read_back
 
 Say = Callable[[Draft, Place, str], None]
@@ -206,9 +207,8 @@ class Work:
         self.after_turn(turn, outcome)
 
     def _sentence(self, turn: Turn, error: QingtuanError) -> str:
-        """What the speaker is told: what only the owner can mend is spelled out to nobody else."""
-        words = BROKE if isinstance(error, ForOwner) and not turn.reader.is_owner_alone else error.words
-        return words.say(self.kit.language(turn))
+        """What the speaker is told."""
+        return told_of(error, turn.reader, BROKE).say(self.kit.language(turn))
 
     def _broke(self, turn: Turn, sentence: str, detail: str) -> Outcome:
         self._failure(turn, detail)

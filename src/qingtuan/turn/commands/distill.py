@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from qingtuan.errors import LimitReached, QingtuanError
+from qingtuan.errors import LimitReached
 from qingtuan.events.log import Place
 from qingtuan.events.outbox import notice
 from qingtuan.language import Words
 from qingtuan.memory.distilling import Reading
 from qingtuan.turn.commands.registry import Command, CommandReply, Form, Invocation
+from qingtuan.turn.commands.running import failed
 from qingtuan.turn.distilling import Distiller, planned, summed_up
 from qingtuan.turn.kit import Kit
 
@@ -56,8 +57,8 @@ class _Hand:
         try:
             done = await self.distiller.distil(reading, reader)
             text = summed_up(done, language, in_group=reader.space.is_group)
-        except QingtuanError as error:
-            text = error.words.say(language)
+        except Exception as error:  # noqa: BLE001 (whoever asked must hear that it ended)
+            text = failed(error, invocation, self.kit.record.log).text
         finally:
             self.busy.discard(reader.person)
         place = Place(invocation.session.id, invocation.session.space, None, reader.person)

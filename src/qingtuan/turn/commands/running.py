@@ -8,6 +8,7 @@ from qingtuan.events.log import Log, Place
 from qingtuan.identity.privacy import answer_in_private
 from qingtuan.language import Words
 from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
+from qingtuan.turn.telling import told_of
 
 
 async def run(command: Command, invocation: Invocation, log: Log) -> CommandReply:
@@ -20,14 +21,18 @@ async def run(command: Command, invocation: Invocation, log: Log) -> CommandRepl
         return CommandReply(IN_PRIVATE.say(language), NotAllowed.__name__)
     try:
         return await command.run(invocation)
-    except QingtuanError as error:
-        if isinstance(error, ForOwner):
-            _note(invocation, str(error), log)
-        words = _BROKE if isinstance(error, ForOwner) and not reader.is_owner_alone else error.words
-        return CommandReply(words.say(language), type(error).__name__)
     except Exception as error:  # noqa: BLE001 (the edge of a turn: the message must get its end)
+        return failed(error, invocation, log)
+
+
+def failed(error: Exception, invocation: Invocation, log: Log) -> CommandReply:
+    """What is answered where a command went wrong. What the owner has to look at is noted."""
+    words = told_of(error, invocation.reader, _BROKE) if isinstance(error, QingtuanError) else _BROKE
+    if isinstance(error, ForOwner):
+        _note(invocation, str(error), log)
+    elif not isinstance(error, QingtuanError):
         _note(invocation, repr(error), log)
-        return CommandReply(_BROKE.say(language), type(error).__name__)
+    return CommandReply(words.say(invocation.language), type(error).__name__)
 
 
 def _note(invocation: Invocation, detail: str, log: Log) -> None:
