@@ -221,10 +221,11 @@ class Memory:
             if intended is None:
                 continue
             # Housekeeping is done again when it is needed; what came from elsewhere comes with the next pull.
-            if intended.place.person is not None and "joins" not in intended.payload:
-                payload = overtaken(intended)
-                self._log.append(EventKind.BELIEF_PROPOSED, intended.place, payload, cause=event)
-            self._store.give_up(event, intended.place, reason="put up for review")
+            with self._log.transaction():
+                if intended.place.person is not None and "joins" not in intended.payload:
+                    payload = overtaken(intended)
+                    self._log.append(EventKind.BELIEF_PROPOSED, intended.place, payload, cause=event)
+                self._store.give_up(event, intended.place, reason="put up for review")
         self.library.catch_up()
 
 

@@ -28,7 +28,7 @@ from qingtuan.memory.wiki.arrivals import refuse_huge, sorted_out
 from qingtuan.memory.wiki.store import Change
 from qingtuan.memory.writing import Arrangement
 from qingtuan.storage.git_address import Address
-from qingtuan.storage.git_exchange import Access, Exchange, Standing
+from qingtuan.storage.git_exchange import PULL_FIRST, Access, Exchange, Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,12 @@ class Syncing:
             return await exchange.fetch(await self._head())
 
     async def due(self) -> bool:
-        """Whether a pull or a push would do something. Raises as `standing`."""
+        """Whether a pull or a push would do something. Raises as `standing`, and `RemoteRefused` where the two have
+        nothing in common: somebody has to look at that."""
         standing = await self.standing()
-        if standing.relation in ("behind", "diverged") and standing.theirs is not None:
+        if standing.relation == "unrelated" and await self._store.repository.tree():
+            raise RemoteRefused(_UNRELATED)
+        if standing.relation in ("behind", "diverged", "unrelated") and standing.theirs is not None:
             return self.proposals.of(standing.theirs) is None
         return standing.relation in ("empty", "ahead") and await self._head() is not None
 
@@ -101,7 +104,7 @@ class Syncing:
             standing = await exchange.fetch(head)
             if standing.relation in ("behind", "diverged"):
                 await self._refuse_rewritten(exchange, remote, standing, head)
-                raise RemoteRefused(_PULL_FIRST)
+                raise RemoteRefused(PULL_FIRST)
             if standing.relation == "unrelated":
                 raise RemoteRefused(_UNRELATED_PUSH)
             if standing.relation != "same":
@@ -311,10 +314,6 @@ _NOTHING_YET = Words("这里还没有可以推的。", "There is nothing to push
 _BUSY = Words(
     "wiki 里有一次你自己开始的 git 合并或变基还没做完：先做完或放弃它。",
     "A git merge or rebase of your own was begun in the wiki: finish or abort it first.",
-)
-_PULL_FIRST = Words(
-    "远程有这里没有的提交：先 qingtuan wiki pull，再推。",
-    "The remote has commits that are not here: qingtuan wiki pull first, then push.",
 )
 _UNRELATED = Words(
     "远程和这里没有共同的历史，不合并。要在新机器上接着用远程的：停下小青团，把 wiki 文件夹移开，"

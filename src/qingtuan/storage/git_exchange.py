@@ -184,7 +184,7 @@ class Exchange:
             limit=_LONG,
         )
         if re.search(rb"^!.*\[rejected\]", result.out, re.MULTILINE):
-            raise RemoteRefused(_PULL_FIRST)
+            raise RemoteRefused(PULL_FIRST)
         if b"refusing to update checked out branch" in result.out + result.err:
             raise RemoteRefused(_CHECKED_OUT)
         if re.search(rb"^!.*\[remote rejected\]", result.out, re.MULTILINE):
@@ -339,7 +339,7 @@ _NO_KEY = Words(
     "A remote by ssh needs wiki.ssh_key in the settings: the file of a private key without a passphrase.",
 )
 _NO_MAIN = Words("远程没有 main 分支，只认这一个。", "The remote has no branch main, the only one that counts here.")
-_PULL_FIRST = Words(
+PULL_FIRST = Words(
     "远程有这里没有的提交：先 qingtuan wiki pull，再推。",
     "The remote has commits that are not here: qingtuan wiki pull first, then push.",
 )

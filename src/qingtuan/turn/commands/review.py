@@ -82,7 +82,7 @@ class _Does:
         person = self.people.person(reader.person)
         view = event_sight(reader, person.accounts if person else ())
         if (said := self.reviewing.sentence(item, view)) is not None:
-            received, own = Received.of(said), said.place.person == reader.person
+            received, own = Received.of(said), reader.is_(said.place.person)
             day = received.said_at.astimezone(self.zone(reader.person))
             text = flat(mask(received.text, keep_phone=own, language=language).text)
             words = (_YOU_SAID if own else _SAID).say(language)
