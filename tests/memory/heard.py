@@ -12,10 +12,11 @@ from qingtuan.identity.people import People, Person
 from qingtuan.identity.privacy import Sight
 from qingtuan.identity.scopes import Scope, Visibility
 from qingtuan.language import Words
-from qingtuan.memory.extraction import Extraction, ExtractionRules, Policy
+from qingtuan.memory.extraction import Extraction, ExtractionRules
 from qingtuan.memory.hearing import Found, Hearing
 from qingtuan.memory.keeping import Keeping, Rules
 from qingtuan.memory.known import Known
+from qingtuan.memory.memory import Policy
 from qingtuan.memory.wiki.data_comment import BeliefData
 from qingtuan.memory.wiki.edits import NewBelief, with_current
 from qingtuan.memory.wiki.page import new_page

@@ -20,7 +20,7 @@ from qingtuan.models.chat import Answer, ChatMessage, Params, Request
 from qingtuan.models.check import Row, check
 from qingtuan.models.client import Client
 from qingtuan.models.embedded.weights import LARGER, SMALLER, Weights, cached, engine_installed, models_folder
-from qingtuan.models.routing import Route
+from qingtuan.models.routing import SERVES
 
 _WHAT = Words("做什么", "what to do")
 _LIST = Words("在用哪些模型", "the models in use")
@@ -30,12 +30,6 @@ _CHECK = Words(
 _PULL = Words("下载在本机运行的小模型", "download the small model that runs on this machine")
 _NAME = Words("模型名（默认平时用的那个）", "name of the model (default: the usual one)")
 _SIZE = Words("哪一个（默认按内存挑）", "which one (default: by memory)")
-_ROUTES: Mapping[Route, Words] = {
-    "reason": Words("平时", "ordinary turns"),
-    "flash": Words("寒暄、提取、摘要", "greetings, extraction, summaries"),
-    "code": Words("代码", "code"),
-    "vision": Words("看图", "pictures"),
-}
 _FALLBACK = Words("连不上时", "when it cannot be reached")
 _TOOLS = Words("用工具", "tools")
 _NO_TOOLS = Words("不用工具", "no tools")
@@ -75,9 +69,9 @@ async def run(args: argparse.Namespace, shell: Shell) -> int:
 def _list(shell: Shell) -> int:
     if not uses_embedded(shell.settings):
         models = models_for(shell.settings, shell.clock, str).models
-        chosen = {route: models.choose(route) for route in _ROUTES}
+        chosen = {route: models.choose(route) for route in SERVES}
         rows = [
-            (shell.say(_ROUTES[route]), choice.model, shell.say(_TOOLS if choice.profile.tools else _NO_TOOLS),
+            (shell.say(SERVES[route]), choice.model, shell.say(_TOOLS if choice.profile.tools else _NO_TOOLS),
              shell.say(_SEES if choice.sees else _BLIND))
             for route, choice in chosen.items()
         ]  # fmt: skip

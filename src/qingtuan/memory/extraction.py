@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Literal, get_args
+from typing import get_args
 
 from qingtuan.errors import ModelRefused, ModelUnreachable
 from qingtuan.events.kinds import Kind as EventKind
@@ -24,10 +24,9 @@ from qingtuan.events.sessions import Session
 from qingtuan.memory.asking import Ask
 from qingtuan.memory.claims import SCHEMA
 from qingtuan.memory.hearing import Found, Heard, Hearing
+from qingtuan.memory.memory import Policy
 from qingtuan.memory.topics import Kind
 from qingtuan.messages import Space
-
-Policy = Literal["auto", "review", "manual"]
 
 
 @dataclass(frozen=True, slots=True)

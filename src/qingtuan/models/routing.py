@@ -6,10 +6,21 @@ Everything here looks at whole words or whole messages. Nothing is chosen by sub
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from qingtuan.language import Words
+
 Route = Literal["vision", "flash", "code", "reason"]
+
+SERVES: Mapping[Route, Words] = {
+    "reason": Words("平时", "ordinary turns"),
+    "flash": Words("寒暄、提取、摘要", "greetings, extraction, summaries"),
+    "code": Words("代码", "code"),
+    "vision": Words("看图", "pictures"),
+}
+"""What each is for, as the owner reads it."""
 
 FLASH_BELOW = 20
 """Characters: a greeting that is this long says more than a greeting."""

@@ -83,10 +83,6 @@ def _is_tree(blob: Blob | None) -> TypeGuard[Blob]:
     return blob is not None and blob.mode == "040000"
 
 
-def _tree_id(blob: Blob | None) -> str | None:
-    return blob.id if _is_tree(blob) else None
-
-
 async def _trees(read: Reads, names: Sequence[str]) -> dict[str, dict[bytes, Blob]]:
     """What each of these trees holds directly."""
     wanted = list(dict.fromkeys(names))

@@ -224,7 +224,6 @@ class Desk:
         meant = self._meant(received, reader)
         if isinstance(meant, tuple) and (meant[0].waits or record.log.caused_by(event.id)):
             # It was begun, and what it had done by then stands: doing it again might do it twice.
-            place = Place(session.id, session.space, None, reader.person)
             self._reply(CommandReply(BEGUN_BEFORE.say(self._kit.speaks_to(reader))), received, place, meant[0].name)
             return
         await self._take(received, meant, session, reader)

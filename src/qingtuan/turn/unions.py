@@ -241,12 +241,6 @@ class Unions:
         return By(reader, place, event.id, "", now, kit.speaks_to(reader), origin)
 
 
-def _derived(account: str) -> str:
-    from qingtuan.identity.accounts import derived_person
-
-    return derived_person(account).id
-
-
 _JOINED_BY_FILE = Words(
     "people.toml 里 {gone} 现在就是 {kept}，记忆也合过去了。",
     "By people.toml {gone} is {kept} now, and the memory was joined, too.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -13,7 +13,7 @@ from qingtuan.identity.privacy import Prints
 from qingtuan.identity.scopes import Role
 from qingtuan.identity.trust import may_answer
 from qingtuan.language import Language, Words
-from qingtuan.models.routing import Route
+from qingtuan.models.routing import SERVES
 from qingtuan.models.usage import Price, Spent, Use, spent, spent_by
 from qingtuan.tools.tool import Tool, wire_name
 from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
@@ -102,9 +102,9 @@ class _Shows:
         return CommandReply("\n".join(lines) or nothing.say(language))
 
     async def model(self, invocation: Invocation) -> CommandReply:
-        chosen = {route: self.kit.models.choose(route).model for route in _ROUTES}
+        chosen = {route: self.kit.models.choose(route).model for route in SERVES}
         return CommandReply(
-            "\n".join(f"{words.say(invocation.language)}：{chosen[route]}" for route, words in _ROUTES.items())
+            "\n".join(f"{words.say(invocation.language)}：{chosen[route]}" for route, words in SERVES.items())
         )
 
     async def cost(self, invocation: Invocation) -> CommandReply:
@@ -167,12 +167,6 @@ _RISKS = Words(
 )
 _COMMA = Words("、", ", ")
 _CENT = Decimal("0.0001")
-_ROUTES: Mapping[Route, Words] = {
-    "reason": Words("平时", "ordinary turns"),
-    "flash": Words("寒暄、提取、摘要", "greetings, extraction, summaries"),
-    "code": Words("代码", "code"),
-    "vision": Words("看图", "pictures"),
-}
 _SESSION = Words("对话：{name}", "Session: {name}")
 _BUSY = Words("在做事，后面排着 {count} 条。", "At work; {count} more wait.")
 _IDLE = Words("闲着。", "Idle.")
