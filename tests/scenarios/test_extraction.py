@@ -70,3 +70,27 @@ async def test_what_the_message_does_not_bear_out_is_dropped(tmp_path: Path) -> 
         assert [event.payload["purpose"] for event in chat.events(Kind.MODEL_REQUESTED) if not event.place.turn]
         assert chat.pages() == []
         assert chat.events(Kind.BELIEF_PROPOSED) == []
+
+
+async def test_what_its_page_has_no_room_for_waits_for_a_word_and_is_not_asked_for_again(tmp_path: Path) -> None:
+    async with Conversation(tmp_path, EMBEDDING__MODEL="off") as chat:
+        found: dict[str, object] = {"message": 1, "type": "preference", "topic": "饮食", "subject": "我"}
+        found |= {
+            "predicate": "忌口",
+            "value": "不吃香菜",
+            "confidence": 0.95,
+            "explicit": True,
+            "evidence": "我不吃香菜",
+        }
+        chat.model(extractor(found), on_user("", "好的。"))
+        page = chat.home.wiki / "users/owner/preferences/饮食.md"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        full = "# 饮食\n\n" + ("长" * 30_000 + "\n") * 111 + "\n## 当前\n"
+        page.write_text(full, "utf-8")
+        await chat.say("我不吃香菜，以后点菜注意一下")
+        await chat.later(seconds=61)
+        asked = len(chat.server.requests)
+        assert "不吃香菜" in (await chat.say("/review"))[0]
+        assert page.read_text("utf-8") == full
+        await chat.later(minutes=10)
+        assert len(chat.server.requests) == asked

@@ -14,7 +14,7 @@ from datetime import timedelta
 from qingtuan.backups.manifest import Wish
 from qingtuan.backups.order import Keeper, Order
 from qingtuan.clock import Clock
-from qingtuan.errors import BackupUnusable, StorageFailed
+from qingtuan.errors import BackupUnusable, QingtuanError, StorageFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log, Place
 from qingtuan.settings.backups import Backups
@@ -42,7 +42,7 @@ class Daily:
             try:
                 if self._is_due():
                     await self._make()
-            except StorageFailed as error:
+            except QingtuanError as error:
                 wait = _AFTER_FAILURE
                 with suppress(StorageFailed):  # the doctor says that there is none
                     self.log.append(Kind.CHORE_FAILED, Place(), {"chore": "backup", "detail": str(error)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qingtuan.errors import LimitReached, PageUnreadable
 from qingtuan.events.sessions import Session
 from qingtuan.language import Words
 from qingtuan.memory.acts import Outcome
@@ -46,9 +47,11 @@ class Learning:
         """Write what was found, or put it up for review; None if it is never to be remembered."""
         if self.memory.withheld(found.said, found.scope, found.by) is not None:
             return None
+        reason = _FIRST if found.candidate.how == "explicit" else _INFERRED
         if found.write or self.memory.rules_for(found.by).wants(found.said):
-            done = await self.memory.keep(found.candidate, found.scope, found.by)
-        else:
-            reason = _FIRST if found.candidate.how == "explicit" else _INFERRED
-            done = self.memory.propose(found.candidate, found.scope, found.by, reason, evidence=found.evidence)
+            try:
+                return (await self.memory.keep(found.candidate, found.scope, found.by)).outcome
+            except (LimitReached, PageUnreadable) as error:
+                reason = error.words  # its page takes no more, or cannot be read: what was found must not be lost
+        done = self.memory.propose(found.candidate, found.scope, found.by, reason, evidence=found.evidence)
         return done.outcome

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from qingtuan.confirmations.confirmation import Chat
-from qingtuan.errors import StorageFailed
+from qingtuan.errors import QingtuanError
 from qingtuan.events.inbox import Received
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
@@ -66,7 +66,7 @@ class Digest:
         """Look now and then whether anybody is to be asked, until cancelled."""
         while True:
             await self._kit.record.clock.sleep(_EVERY)
-            with suppress(StorageFailed):  # the next look tries again
+            with suppress(QingtuanError):  # the next look tries again
                 self.look()
 
     def look(self) -> None:
