@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
@@ -101,6 +102,43 @@ class Inbound:
     attachments: tuple[Attachment, ...] = ()
     temporary: bool = False
     """Whether the chat is a temporary one (QQ, by way of a group): then it is a stranger's, whoever the account is."""
+
+
+def whole(inbound: Inbound) -> Inbound:
+    """The same message without half characters (lone surrogates), which JSON can bring and no file or table can hold:
+    in an id they are written out, so that no two become one; in a text a sign stands for each."""
+    space, materials, attached = inbound.space, inbound.materials, inbound.attachments
+    ids = (inbound.channel, inbound.account, space.id, inbound.message_id, inbound.session, inbound.quotes)
+    texts = (inbound.text, inbound.nickname, *(text for one in materials for text in (one.label, one.text)))
+    names = (name for one in attached for name in (one.name, one.media_type, one.hash))
+    if not any(_HALF.search(each) for each in (*ids, *texts, *names) if each):
+        return inbound
+    return replace(
+        inbound,
+        channel=_id(inbound.channel),
+        account=_id(inbound.account),
+        space=replace(space, id=_id(space.id)),
+        message_id=_id(inbound.message_id),
+        session=None if inbound.session is None else _id(inbound.session),
+        quotes=None if inbound.quotes is None else _id(inbound.quotes),
+        text=_text(inbound.text),
+        nickname=_text(inbound.nickname),
+        materials=tuple(replace(one, label=_text(one.label), text=_text(one.text)) for one in materials),
+        attachments=tuple(
+            replace(one, name=_text(one.name), media_type=_text(one.media_type), hash=_id(one.hash)) for one in attached
+        ),
+    )
+
+
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def _id(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _text(text: str) -> str:
+    return _HALF.sub("\ufffd", text)
 
 
 @dataclass(frozen=True, slots=True)

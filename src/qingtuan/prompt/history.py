@@ -150,7 +150,7 @@ class _Builder:
             text = _marked(_ATTACHED.say(self._language).format_map(attachment), attachment["name"])
             self._said(ChatMessage("user", text), received, Origin.FILE, turn)
         if self._reader.space.is_group:
-            label = _SPOKE.say(self._language).format(account=payload.get("account", ""))
+            label = _SPOKE.say(self._language).format(account=in_label(payload.get("account", "")))
             self._said(ChatMessage("system", label), received, Origin.SYSTEM, turn)
         own = self._reader.is_(received.place.person)
         # What somebody else said in a group is material for this speaker's turn (identity.md, What is trusted).
@@ -273,14 +273,18 @@ def _holds_blocks(text: str) -> bool:
 def material_text(material: Material, language: Language) -> str:
     """Material as the model sees it: under a label that code writes, every line marked, so that nothing in
     it can pass for the speaker's words."""
-    # A label may be a file's name: it can neither end our label nor begin one of its own.
-    name = flat(material.label)[:_LONGEST_LABEL].translate(_BRACKETS)
-    label = _MATERIAL.say(language).format(label=name, origin=material.origin.value)
+    label = _MATERIAL.say(language).format(label=in_label(material.label), origin=material.origin.value)
     return _marked(label, material.text)
 
 
 def _marked(label: str, text: str) -> str:
     return "\n".join([label, *(f"> {line}" for line in text.splitlines())])
+
+
+def in_label(text: str) -> str:
+    """A file's name, an account, the id of a group as it stands in a label of ours: it can neither end that nor begin
+    one of its own."""
+    return flat(text)[:_LONGEST_LABEL].translate(_BRACKETS)
 
 
 _LONGEST_LABEL = 200

@@ -17,7 +17,7 @@ from qingtuan.identity.access import Admitted, Arrival, Reason, Refused
 from qingtuan.identity.accounts import Person
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Language, Words
-from qingtuan.messages import Inbound, Origin
+from qingtuan.messages import Inbound, Origin, whole
 from qingtuan.turn.answering import Answer, Answering
 from qingtuan.turn.commands.own import said_with
 from qingtuan.turn.commands.registry import Command, CommandReply, Commands, Invocation, Unknown
@@ -84,6 +84,7 @@ class Desk:
             NotAllowed: the private chat is somebody else's.
             StorageFailed: the message could not be stored: it must not be acknowledged.
         """
+        inbound = whole(inbound)
         if self._inbox.known(inbound.channel, inbound.space, inbound.message_id):
             return Taken("known")
         if self._roll.look() and self._linking is not None:

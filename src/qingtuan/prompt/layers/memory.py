@@ -24,10 +24,12 @@ def recalled(view: TurnView) -> Layer | None:
 
 def summaries(view: TurnView) -> list[Layer]:
     """Layer 7: the summaries of this session, oldest first; each is a message of its own, so that the older
-    ones stay part of the prefix when a new one comes."""
+    ones stay part of the prefix when a new one comes. A model wrote them from what anybody said: every line is marked,
+    so that none can pass for a label of ours."""
     layers = []
     for summary in view.summaries:
         mark = _FOREIGN.say(view.language) if summary.foreign else ""
-        text = f"{_SUMMARY.say(view.language)}{mark}\n{summary.text}"
+        lines = (f"> {line}" for line in summary.text.splitlines())
+        text = "\n".join((f"{_SUMMARY.say(view.language)}{mark}", *lines))
         layers.append(Layer("7", "summary", text, "session summary", summary.foreign))
     return layers

@@ -5,6 +5,7 @@ from __future__ import annotations
 from qingtuan.dates import table
 from qingtuan.identity.scopes import Role
 from qingtuan.language import Words
+from qingtuan.prompt.history import in_label
 from qingtuan.prompt.view import Layer, TurnView
 
 _NOW = Words("[现在：{time}（{zone}）。{days}]", "[Now: {time} ({zone}). {days}]")
@@ -25,9 +26,9 @@ _PUBLIC = Words("[主人公开的信息] {text}", "[Public about the owner] {tex
 def speaker(view: TurnView) -> Layer:
     """Layer 4, in the tail: date, time, weekday, zone, the days that words like 明天 mean, and who speaks."""
     space = view.reader.space
-    place = _GROUP.say(view.language).format(id=space.id) if space.is_group else _PRIVATE.say(view.language)
+    place = _GROUP.say(view.language).format(id=in_label(space.id)) if space.is_group else _PRIVATE.say(view.language)
     who = _WHO.say(view.language).format(
-        role=_ROLES[view.reader.role].say(view.language), account=view.account, place=place
+        role=_ROLES[view.reader.role].say(view.language), account=in_label(view.account), place=place
     )
     return Layer("4", "speaker and time", f"{_now(view)}\n{who}", "account and clock")
 
