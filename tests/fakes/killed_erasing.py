@@ -18,25 +18,50 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from qingtuan.app.forgetting import Departures
 from qingtuan.events.erasing import unfinished
 from qingtuan.events.kinds import Kind
+from qingtuan.messages import Space
 from tests.fakes.conversation import Conversation
 from tests.fakes.holding import holding
 from tests.fakes.killed_instance import Killer, git, in_child
 from tests.fakes.model_server import call, on_result, on_user
 from tests.fakes.replaying import replayed, tables
 
-MARK = "榴莲千层"
+MARKS = {"purge": "榴莲千层", "forget": "玫瑰荔枝"}
+"""What an act erases."""
 KEPT = "不吃香菜"
+LI, WANG, GROUP = "qq:20002", "qq:20003", Space("group", "qq:777")
+PEOPLE = """\
+# 同学
+[persons.xiaofang]
+accounts = ["qq:20002"]
+name = "小芳"
+member = true
+writes_groups = ["qq:777"]
+
+[persons.laowang]
+accounts = ["qq:20003"]
+member = true
+"""
 _MOST = 3000
 
 
 def instance(root: Path) -> Conversation:
-    chat = Conversation(root, tools=None, EMBEDDING__MODEL="off")
+    chat = Conversation(root, tools=None, EMBEDDING__MODEL="off", ACCESS__GROUPS='["qq:777"]')
+    chat.home.prepare()
+    if not chat.home.database.exists():
+        chat.home.people_file.write_text(PEOPLE, "utf-8")
+    likes = [
+        on_user(f"记住我爱吃{mark}", call("remember", content=f"爱吃{mark}", predicate="爱吃", value=mark))
+        for mark in MARKS.values()
+    ]
+    tea = call("remember", content="茶会由小芳带茶", subject="本群", predicate="茶", value="茶")
     chat.model(
-        on_user(f"记住我爱吃{MARK}", call("remember", content=f"爱吃{MARK}", predicate="爱吃", value=MARK)),
+        *likes,
+        on_user("我们群", tea),
         on_user(f"记住我{KEPT}", call("remember", content=KEPT, predicate="忌口", value="香菜")),
-        on_result(MARK, f"记住了，爱吃{MARK}。"),
+        *(on_result(mark, f"记住了，爱吃{mark}。") for mark in MARKS.values()),
         on_result("", "好。"),
         on_user("", "好的。"),
     )
@@ -45,9 +70,14 @@ def instance(root: Path) -> Conversation:
 
 async def before(root: Path) -> None:
     async with instance(root) as chat:
-        (chat.home.logs / "server.log").write_text(f"got {MARK}\nother\n", "utf-8")
-        for said in (f"记住我爱吃{MARK}", f"记住我{KEPT}", "吃什么好", "/memory"):
+        owners, theirs = MARKS["purge"], MARKS["forget"]
+        (chat.home.logs / "server.log").write_text(f"记住我爱吃{owners}\n记住我爱吃{theirs}\nother\n", "utf-8")
+        for said in (f"记住我爱吃{owners}", f"记住我{KEPT}", "吃什么好", "/memory"):
             await chat.say(said)
+        for said in (f"记住我爱吃{theirs}", "/memory"):
+            await chat.say(said, LI)
+        await chat.say("记住我们群茶会由小芳带茶", LI, GROUP)
+        await chat.say("好的", WANG, GROUP)
         await chat.app.remembering.recollection.episodes.feed()
 
 
@@ -55,7 +85,12 @@ async def purge(chat: Conversation) -> None:
     await chat.say("/memory purge 1 确认", message_id="purge")
 
 
-ACTS: dict[str, Callable[[Conversation], Awaitable[None]]] = {"purge": purge}
+async def forget(chat: Conversation) -> None:
+    app = chat.app
+    await Departures(app.kit, app.remembering, app.queues, app.settings).forget("xiaofang")
+
+
+ACTS: dict[str, Callable[[Conversation], Awaitable[None]]] = {"purge": purge, "forget": forget}
 
 
 async def live(root: Path, act: str, killer: Killer) -> None:
@@ -72,7 +107,7 @@ async def live(root: Path, act: str, killer: Killer) -> None:
     await chat.stop()
 
 
-async def go_on(root: Path) -> dict[str, Any]:
+async def go_on(act: str, root: Path) -> dict[str, Any]:
     """What the next process finds and makes of it."""
     async with instance(root) as chat:
         await chat.settled()
@@ -81,7 +116,10 @@ async def go_on(root: Path) -> dict[str, Any]:
         return {
             "begun": bool(chat.events(Kind.BELIEF_PURGED, Kind.PERSON_FORGOTTEN)),
             "unfinished": len(unfinished(log)),
-            "holding": holding(chat.home, MARK),
+            "holding": holding(chat.home, MARKS[act]),
+            "others hold": all(len(holding(chat.home, mark)) > 2 for name, mark in MARKS.items() if name != act),
+            "named": holding(chat.home, "小芳"),
+            "groups": "茶会" in "".join(map(chat.page, chat.pages())),
             "kept": KEPT in listed,
             "hand edits": len(chat.events(Kind.PAGE_EDITED)),
             "failed": [event.payload["detail"] for event in chat.events(Kind.CHORE_FAILED)],
@@ -107,7 +145,7 @@ def main(act: str, folder: Path, stride: int) -> None:
         shutil.copytree(template, root, symlinks=True)
         came_through = in_child(partial(live, root, act, Killer(step)))
         told = root / "told.json"
-        if not in_child(partial(go_on, root), told):
+        if not in_child(partial(go_on, act.removeprefix("again-"), root), told):
             raise SystemExit(f"the process after step {step} did not come through")
         results[f"{step:04}"] = json.loads(told.read_text("utf-8"))
         shutil.rmtree(root)

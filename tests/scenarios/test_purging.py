@@ -161,7 +161,7 @@ async def test_words_too_short_to_be_known_anywhere_go_where_they_were_said(chat
 async def test_a_summary_of_it_goes_and_what_else_it_told_is_read_raw_again(tmp_path: Path) -> None:
     environ = {"MEMORY__MAX_STORED": "4", "MEMORY__KEEP_RECENT": "2", "MEMORY__BATCH": "2", "MEMORY__MIN_SOURCE": "2"}
     async with Conversation(tmp_path, tools=None, EMBEDDING__MODEL="off", **environ) as chat:
-        aside = Rule(lambda asked: not asked.tools, [f"- 说过{MARK}的事"])
+        aside = Rule(lambda asked: not asked.tools, [f"- 说过{MARK}的事\n- 喜欢一种带刺的水果"])
         chat.model(aside, *remembering())
         await chat.say(f"记住我{LIKES}")
         for number in range(3):
@@ -169,13 +169,17 @@ async def test_a_summary_of_it_goes_and_what_else_it_told_is_read_raw_again(tmp_
         await chat.done()
         assert chat.events(Kind.SUMMARY_WRITTEN)
         assert any("sqlite" in place for place in holding(chat.home, f"说过{MARK}"))
+        await chat.say("在吗")
+        await chat.done()
+        assert len(holding(chat.home, "带刺的水果")) > 0
+        assert any("带刺的水果" in str(request.messages) for request in chat.server.requests if request.tools)
         await purge(chat, "1")
-        assert holding(chat.home, PIECE) == []
+        assert holding(chat.home, PIECE) == holding(chat.home, "带刺的水果") == []
         chat.model(on_user("", "在。"))
         await chat.say("还在吗")
         asked = next(request for request in reversed(chat.server.requests) if request.tools)
         sent = [message["content"] for message in asked.messages if message["role"] == "user"]
-        assert sent == ["第0句闲话", "第1句闲话", "第2句闲话", "还在吗"]
+        assert sent == ["第0句闲话", "第1句闲话", "第2句闲话", "在吗", "还在吗"]
         same(chat)
 
 

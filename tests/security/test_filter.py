@@ -71,6 +71,7 @@ BENEATH: dict[str, str] = {
     "erasing.record.each": "events to be erased",
     "erasing.record.with_their_calls": "the same",
     "erasing.record.parts_that": "hashes",
+    "erasing.record.of_summaries": "events to be erased, and hashes",
     "erasing.record.media_only_of": "names of files to be deleted",
     # Past talk: within the labels that `Recollection` asked the filter for
     "episodes.Episodes.search": "takes the labels of a sight in its query",
@@ -88,6 +89,7 @@ BENEATH: dict[str, str] = {
     "summaries.Summaries.of_person": "summaries to be erased",
     "summaries.Summaries.covering": "the same",
     "summaries.Summaries.saying": "the same",
+    "summaries.Summaries.with_later": "the same",
     "extraction.Extraction.extract": "what was found in a session, for writing it to the memory of who said it",
 }
 ABOVE = (

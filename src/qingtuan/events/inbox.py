@@ -16,6 +16,11 @@ from qingtuan.storage.sqlite import Database
 
 def project(database: Database, event: Event) -> None:
     """Keep `inbox` up to date: waiting until taken, working until its turn or command has ended."""
+    if event.kind is Kind.TURN_FINISHED:
+        # Only the open ones are looked through, not every message that ever came.
+        database.execute("UPDATE inbox SET state = 'done' WHERE turn = ? AND state <> 'done'", (event.place.turn,))
+    elif event.kind is Kind.COMMAND_RUN:
+        database.execute("UPDATE inbox SET state = 'done' WHERE event = ?", (event.cause,))
     if event.forgotten:
         return
     if event.kind in ERASING:
@@ -39,11 +44,6 @@ def project(database: Database, event: Event) -> None:
             database.execute(
                 "UPDATE inbox SET state = 'working', turn = ? WHERE event = ?", (event.place.turn, message)
             )
-    elif event.kind is Kind.TURN_FINISHED:
-        # Only the open ones are looked through, not every message that ever came.
-        database.execute("UPDATE inbox SET state = 'done' WHERE turn = ? AND state <> 'done'", (event.place.turn,))
-    elif event.kind is Kind.COMMAND_RUN:
-        database.execute("UPDATE inbox SET state = 'done' WHERE event = ?", (event.cause,))
 
 
 def _know(database: Database, message: Mapping[str, str]) -> None:

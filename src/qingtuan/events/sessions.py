@@ -31,6 +31,9 @@ def project(database: Database, event: Event) -> None:
     """Keep `sessions` and `running_sessions` up to date."""
     session, space = event.place.session, event.place.space
     if event.forgotten:
+        if event.kind in (Kind.SESSION_STARTED, Kind.SESSION_CHOSEN):
+            # The one before it, of somebody else, had ended by then.
+            database.execute("DELETE FROM running_sessions WHERE space = ?", (str(space),))
         return
     if event.kind in ERASING:
         which, values = erased_by(event)

@@ -380,29 +380,36 @@ class Summaries:
         )
         return [summary for summary in map(from_row, rows) if holds(summary.text)]
 
-    def erase(self, summaries: Iterable[Summary]) -> int:
-        """Take summaries and those that come after them away, text and all, before what they cover is erased: all of
-        that is read raw again. How many there were."""
-        by_session: dict[str, dict[str, Summary]] = {}
+    def with_later(self, summaries: Iterable[Summary]) -> list[Summary]:
+        """These, and all that come after them in their sessions: one without the other is not erased."""
+        first: dict[str, int] = {}
         for summary in summaries:
-            by_session.setdefault(summary.session, {})[summary.id] = summary
+            first[summary.session] = min(first.get(summary.session, summary.first), summary.first)
+        found: list[Summary] = []
+        for session, start in first.items():
+            rows = self._log.database.rows(
+                "SELECT * FROM session_summaries WHERE session_key = ? AND last_seq >= ? ORDER BY first_seq",
+                (session, start),
+            )
+            found += map(from_row, rows)
+        return found
+
+    def erase(self, summaries: Iterable[Summary]) -> None:
+        """Take summaries away, text and all, before what they cover is erased: all of that is read raw again.
+        `summaries`: as `with_later` gives them."""
+        by_session: dict[str, list[Summary]] = {}
+        for summary in summaries:
+            by_session.setdefault(summary.session, []).append(summary)
         with self._log.transaction():
             for session, found in by_session.items():
-                self._erase(session, list(found.values()))
-        return sum(map(len, by_session.values()))
+                self._erase(session, found)
 
     def _erase(self, session: str, found: Sequence[Summary]) -> None:
-        database = self._log.database
         # It is nobody's doing: were it theirs who are forgotten, it would be forgotten with them.
-        place = Place(session, found[0].space)
-        later = database.rows(
-            "SELECT id FROM session_summaries WHERE session_key = ? AND last_seq > ?",
-            (session, min(one.first for one in found)),
-        )
-        gone = list(dict.fromkeys([*(one.id for one in found), *(row["id"] for row in later)]))
+        place, gone = Place(session, found[0].space), [one.id for one in found]
         self._log.append(Kind.SUMMARY_DELETED, place, {"summaries": gone, "erased": True})
         for event in filter(None, map(self._log.get, gone)):
-            database.execute("DELETE FROM parts WHERE hash = ?", (event.payload.get("text"),))
+            self._log.database.execute("DELETE FROM parts WHERE hash = ?", (event.payload.get("text"),))
 
     def _messages(self, session: Session) -> int:
         """How many messages the raw window holds."""

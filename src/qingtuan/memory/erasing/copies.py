@@ -17,9 +17,11 @@ from qingtuan.identity.accounts import OWNER
 from qingtuan.identity.scopes import Scope
 from qingtuan.memory.erasing.record import ABOUT, MADE, said_by
 from qingtuan.memory.erasing.rules import naming
-from qingtuan.memory.erasing.words import Needles, finder, strings_of, telling
+from qingtuan.memory.erasing.words import Needles, columns, finder, strings_of, telling
 from qingtuan.memory.likeness import fold
 
+_PROVING = 16
+"""Columns of a line that nobody says by chance in the same words."""
 _QUOTED = 40
 """Characters by which a line is known again: the rest may have been cut."""
 
@@ -52,14 +54,14 @@ class Shown:
         keys = [key for key in self.keys(event) if key != OWNER or event.kind in MADE]
         return any(self.near[key].in_value(dict(event.payload)) for key in keys)
 
-    def repeated(self, event: Event, message: str) -> bool:
-        """Whether what a program made in a turn that was told something as theirs holds their words. `message`: what
-        the turn answers: who said the same may be told it again."""
+    def repeated(self, event: Event, message: str, *, told: bool) -> bool:
+        """Whether what a program made in a turn that read their words holds them. `message`: what the turn answers:
+        who said the same may be told it again. Unless the turn was `told` whose they are, few words prove nothing."""
         if event.kind not in MADE:
             return False
         folded = fold(message)
-        strings = strings_of(dict(event.payload))
-        return any(line not in folded for text in strings for line in self.lines(fold(text)))
+        found = (line for text in strings_of(dict(event.payload)) for line in self.lines(fold(text)))
+        return any(line not in folded and (told or columns(line) >= _PROVING) for line in found)
 
 
 def shown_of(

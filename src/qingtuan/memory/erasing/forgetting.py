@@ -8,7 +8,8 @@ a group or for all, what is about themselves goes; the rest belongs to those who
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,7 @@ from qingtuan.memory.erasing.record import (
     each,
     lines_of,
     media_only_of,
+    of_summaries,
     parts_of,
     parts_that,
     said_by,
@@ -101,6 +103,17 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
+class Pieces:
+    """Pieces of requests that go."""
+
+    all: Set[str]
+    telling: Set[str]
+    """That tell something as theirs."""
+    words: Set[str]
+    """That are their words, or a reply to them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Leaving:
     """What goes with a person, counted for whoever decides."""
 
@@ -112,7 +125,7 @@ class Leaving:
     named: frozenset[str]
     """Events of others that hold theirs."""
     parts: frozenset[str]
-    summaries: int
+    summaries: tuple[Summary, ...]
     media: tuple[str, ...]
     pages: int
     """Of their own."""
@@ -128,7 +141,7 @@ class Leaving:
             "messages": self.messages,
             "replies": self.replies,
             "requests": len(self.parts),
-            "summaries": self.summaries,
+            "summaries": len(self.summaries),
             "media": len(self.media),
             "pages": self.pages,
             "entries": sum(one.goes for one in self.written),
@@ -184,19 +197,21 @@ class Forgetting:
         own = self._own(whole)
         written = self._written_for_others(whole)
         shown = shown_of(own.values(), whole.accounts, whole.ids, _told(written, whole))
-        parts, telling = self._parts(whole, own, shown)
-        named = self._named(whole, own, shown, parts, telling)
+        pieces = self._pieces(whole, own, shown)
+        named = self._named(whole, own, shown, pieces)
         named |= {event.id: event for one in written if one.goes for event in one.story if event.id not in own}
-        gone = {**own, **named}
+        summaries = self._covering(whole)
+        answers, told = of_summaries(self._log, summaries)
+        gone = {**own, **named, **{name: event for name, event in answers.items() if name not in own}}
         folders = tuple(f"{Scope.parse(scope).folder}/" for scope in whole.scopes)
         return Leaving(
             whole=whole,
             events=len(gone),
             messages=sum(event.kind is Kind.MESSAGE_RECEIVED for event in own.values()),
             replies=sum(event.kind is Kind.MESSAGE_SENT for event in own.values()),
-            named=frozenset(named),
-            parts=frozenset(parts),
-            summaries=len(self._covering(whole)),
+            named=frozenset(gone.keys() - own.keys()),
+            parts=frozenset(pieces.all | told),
+            summaries=tuple(summaries),
             media=tuple(media_only_of(self._log, gone.keys(), gone.values())),
             pages=sum(path.startswith(folders) for path in pages),
             own=own,
@@ -211,7 +226,7 @@ class Forgetting:
         first, *others = [whole.id, *sorted(whole.ids - {whole.id})]
         payload: dict[str, Any] = {"events": sorted(leaving.named), "by": place.person, "numbers": self._numbers(whole)}
         with self._log.transaction(durable=True):
-            self._summaries.erase(self._covering(whole))
+            self._summaries.erase(leaving.summaries)
             payload["plan"] = self._log.keep_parts([plan.to_bytes()])[0]
             event = self._log.append(Kind.PERSON_FORGOTTEN, Place(person=first), payload)
             erase(self._log, event)
@@ -233,7 +248,8 @@ class Forgetting:
         return found
 
     def _covering(self, whole: Whole) -> list[Summary]:
-        return [summary for one in sorted(whole.ids) for summary in self._summaries.of_person(one)]
+        found = [summary for one in sorted(whole.ids) for summary in self._summaries.of_person(one)]
+        return self._summaries.with_later(found)
 
     def _written_for_others(self, whole: Whole) -> tuple[Written, ...]:
         """What they wrote first for a group or for all."""
@@ -279,9 +295,9 @@ class Forgetting:
 
     # What holds theirs
 
-    def _parts(self, whole: Whole, own: Collection[str], shown: Shown) -> tuple[set[str], set[str]]:
+    def _pieces(self, whole: Whole, own: Collection[str], shown: Shown) -> Pieces:
         """Pieces that only their requests have, that name them, that are word for word what they said or were told
-        and nobody else did, or that tell something of theirs; and those of the last."""
+        and nobody else did, or that tell something of theirs."""
         theirs: set[str] = set()
         others: set[str] = set()
         kept_pages: set[str] = set()
@@ -294,9 +310,9 @@ class Forgetting:
             elif not mine and (keys := shown.keys(event)):
                 for name in parts_of(event):
                     near.setdefault(name, set()).update(keys)
-        said = self._said_by_nobody_else(own)
-        named = naming(whole.accounts)
+        said, named = self._said_by_nobody_else(own), naming(whole.accounts)
         telling: set[str] = set()
+        words: set[str] = set()
 
         def holds(name: str, body: bytes) -> bool:
             if name in theirs and name not in others:
@@ -304,18 +320,17 @@ class Forgetting:
             if name in kept_pages:
                 return False
             strings = list(strings_in(body))
-            if any(map(shown.tells, strings)):
-                telling.add(name)
-                return True
+            telling.update({name} if any(map(shown.tells, strings)) else ())
+            words.update({name} if any(fold(text) in said for text in strings) else ())
             needles = [shown.near[key] for key in near.get(name, ())]
-            return any(
-                fold(text) in said
-                or (named is not None and named.search(text))
-                or any(needle.in_text(text) for needle in needles)
-                for text in strings
+            return (
+                name in telling
+                or name in words
+                or any(named is not None and named.search(text) for text in strings)
+                or any(needle.in_text(text) for needle in needles for text in strings)
             )
 
-        return parts_that(self._log, holds), telling
+        return Pieces(parts_that(self._log, holds), telling, words)
 
     def _said_by_nobody_else(self, own: Collection[str]) -> set[str]:
         """What they said and were told, folded, without what somebody else said or was told in the same words."""
@@ -326,34 +341,46 @@ class Forgetting:
             (mine if event.id in own else others).update(map(fold, said_by(event)))
         return {text for text in mine - others if text}
 
-    def _named(
-        self, whole: Whole, own: Mapping[str, Event], shown: Shown, parts: Collection[str], telling: Collection[str]
-    ) -> dict[str, Event]:
+    def _named(self, whole: Whole, own: Mapping[str, Event], shown: Shown, pieces: Pieces) -> dict[str, Event]:
         """Events of others, or of nobody, that programs made of theirs."""
         found: dict[str, Event] = {}
-        requests: set[str] = set()
-        turns: set[str] = set()
+        gone = ChainMap(found, dict(own))
+        sources: set[str] = set()
+        told: set[str] = set()
+        read: set[str] = set()
         not_theirs = "person IS NULL OR person NOT IN (SELECT value FROM json_each(?))"
         for event in each(self._log, not_theirs, [json.dumps(sorted(whole.ids))]):
-            made_of = event.kind in MADE and (event.cause in found or event.cause in requests)
             if event.id in own:
                 continue
+            turn = {event.place.turn} if event.place.turn else set()
+            made_of = event.kind in MADE and (event.cause in found or event.cause in sources)
             if made_of or self._is_made_of(event, whole, own) or shown.made(event):
                 found[event.id] = event
-            elif event.kind is Kind.REVIEW_ASKED:
-                requests |= {event.id} if any(item in own for item in event.payload["items"]) else set()
+            elif self._leads_on(event, gone, pieces):
+                sources.add(event.id)
             elif event.kind is Kind.MODEL_REQUESTED:
-                named = set(parts_of(event))
-                requests |= {event.id} if event.place.person is None and not named.isdisjoint(parts) else set()
-                turns |= {event.place.turn} if event.place.turn and not named.isdisjoint(telling) else set()
+                told |= set() if pieces.telling.isdisjoint(parts_of(event)) else turn
+                read |= set() if pieces.words.isdisjoint(parts_of(event)) else turn
             elif event.kind is Kind.TOOL_FINISHED and any(map(shown.tells, strings_of(dict(event.payload)))):
                 found[event.id] = event
-                turns |= {event.place.turn} if event.place.turn else set()
-        for turn in turns:
-            events = [event for event in self._log.of_turn(turn) if not event.forgotten]
+                told |= turn
+        for name in told | read:
+            events = [event for event in self._log.of_turn(name) if not event.forgotten]
             message = self._answered(events)
-            found |= {event.id: event for event in events if shown.repeated(event, message)}
+            found |= {one.id: one for one in events if shown.repeated(one, message, told=name in told)}
         return with_their_calls(self._log, found.values())
+
+    @staticmethod
+    def _leads_on(event: Event, gone: Container[str], pieces: Pieces) -> bool:
+        """Whether what this causes is made of theirs, while it holds nothing of it itself."""
+        match event.kind:
+            case Kind.REVIEW_ASKED:
+                return any(item in gone for item in event.payload["items"])
+            case Kind.CODE_TRIED:
+                return event.payload["code"] in gone
+            case Kind.MODEL_REQUESTED:
+                return event.place.person is None and not pieces.all.isdisjoint(parts_of(event))
+        return False
 
     def _answered(self, turn: Iterable[Event]) -> str:
         """What was said that a turn answers."""

@@ -26,6 +26,7 @@ from qingtuan.memory.erasing.record import (
     each,
     lines_of,
     media_only_of,
+    of_summaries,
     part_holds,
     parts_of,
     parts_that,
@@ -37,7 +38,7 @@ from qingtuan.memory.erasing.words import Needles, telling
 from qingtuan.memory.known import Known
 from qingtuan.memory.likeness import contains, normalise_text, normalise_value
 from qingtuan.memory.story import Story, story_of
-from qingtuan.memory.summaries import Summaries
+from qingtuan.memory.summaries import Summaries, Summary
 
 _SAID = frozenset({Kind.MESSAGE_RECEIVED, Kind.STATEMENT_IMPORTED})
 _SHORTEST = 2
@@ -74,6 +75,7 @@ class Found:
     trail: Trail
     events: dict[str, Event]
     parts: frozenset[str]
+    summaries: tuple[Summary, ...]
 
     @property
     def messages(self) -> int:
@@ -105,9 +107,13 @@ class Purging:
             if trail.needles.in_value(event.payload):
                 events[event.id] = event
         erased = with_their_calls(self._log, events.values())
+        summaries = self._summaries_of(trail, erased.values())
+        answers, told = of_summaries(self._log, summaries)
+        erased |= answers
         near = {name for event in turns for name in parts_of(event)}
         pages = {name for event in erased.values() if event.kind is Kind.PAGE_INTENDED for name in parts_of(event)}
-        return Found(trail, erased, frozenset(self._parts(trail, erased.values(), near) | pages))
+        parts = self._parts(trail, erased.values(), near)
+        return Found(trail, erased, frozenset(parts | pages | told), tuple(summaries))
 
     def texts(self, known: Known) -> tuple[str, ...]:
         """All that an entry ever said."""
@@ -131,7 +137,7 @@ class Purging:
             ],
         }
         with self._log.transaction(durable=True):
-            self._erase_summaries(found)
+            self._summaries.erase(found.summaries)
             payload["plan"] = self._log.keep_parts([plan.to_bytes()])[0]
             event = self._log.append(Kind.BELIEF_PURGED, by.place, payload, origin=by.origin, cause=by.cause)
             erase(self._log, event)
@@ -232,13 +238,14 @@ class Purging:
 
     # The rest
 
-    def _erase_summaries(self, found: Found) -> None:
+    def _summaries_of(self, trail: Trail, erased: Iterable[Event]) -> list[Summary]:
+        """The summaries that cover what goes, or say it."""
         positions: dict[str, list[int]] = {}
-        for event in found.events.values():
+        for event in erased:
             if event.place.session:
                 positions.setdefault(event.place.session, []).append(event.seq)
-        gone = self._summaries.covering(positions)
-        self._summaries.erase([*gone, *self._summaries.saying(found.trail.needles.in_text, positions)])
+        covering = self._summaries.covering(positions)
+        return self._summaries.with_later([*covering, *self._summaries.saying(trail.needles.in_text, positions)])
 
     def _plan(self, found: Found) -> Plan:
         trail, events = found.trail, found.events.values()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from qingtuan.events.erasing import ERASING
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, event_from_row
-from qingtuan.memory.erasing.words import Needles, strings_in
+from qingtuan.memory.erasing.words import Needles, finder, strings_in, telling
+from qingtuan.memory.likeness import fold
+from qingtuan.memory.summary_table import Summary
 
 _PAGE = 1000
 MADE = frozenset(
@@ -158,3 +161,23 @@ def talk_of(events: Iterable[Event]) -> dict[str, list[str]]:
         if event.kind in _TALK and event.place.space and event.place.session:
             found.setdefault(str(event.place.space), {})[event.place.session] = None
     return {space: list(sessions) for space, sessions in found.items()}
+
+
+def of_summaries(log: Log, gone: Sequence[Summary]) -> tuple[dict[str, Event], set[str]]:
+    """What repeats summaries that go: the answers in which they were made, and pieces of requests that show them."""
+    found_in = finder(fold(line) for one in gone for line in one.text.splitlines() if telling(line))
+    answers: dict[str, Event] = {}
+    named: set[str] = set()
+    kinds = [Kind.MODEL_ANSWERED, Kind.MODEL_REQUESTED, *dict.fromkeys(one.session for one in gone)]
+    for event in each(log, f"kind IN (?, ?) AND session IN ({','.join('?' * (len(kinds) - 2))})", kinds):
+        if event.kind is Kind.MODEL_REQUESTED:
+            named.update(parts_of(event))
+        elif event.place.person is None and any(any(found_in(fold(text))) for text in said_by(event)):
+            answers[event.id] = event
+
+    def shows(name: str) -> bool:
+        with suppress(KeyError):
+            return any(any(found_in(fold(text))) for text in strings_in(log.part(name)))
+        return False
+
+    return answers, set(filter(shows, named))

@@ -17,6 +17,8 @@ _START = 4
 """Characters by which the beginning of a needle is known."""
 _DEEPEST = 6
 """JSON within strings of JSON: arguments of calls in answers of models."""
+_FORM = frozenset({"role", "type"})
+"""Fields of messages whose values are words of the format."""
 _CUT = "…"
 _SHORTEST_CUT = 6
 _MORE = re.compile(r" \(\+\d+\)$")
@@ -26,9 +28,14 @@ _AFTER = "(。.，,;；!！?？、"
 """What may follow a statement that is told in a line."""
 
 
+def columns(text: str) -> int:
+    """How much a text says: a Chinese character counts for two letters."""
+    return sum(2 if CHINESE.match(letter) else 1 for letter in fold(text))
+
+
 def telling(text: str) -> bool:
     """Whether a text says so much that whatever holds it repeats it."""
-    return sum(2 if CHINESE.match(letter) else 1 for letter in fold(text)) >= _TELLING
+    return columns(text) >= _TELLING
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +125,24 @@ def strings_of(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def strings_in(body: bytes) -> Iterator[str]:
-    """Every string in a part of the log: a piece of a request, or plain text."""
+    """Every string in a part of the log: a piece of a request, without the words that make it one; or plain text."""
     text = body.decode("utf-8", "replace")
     try:
-        yield from strings_of(json.loads(text))
+        value = json.loads(text)
     except (ValueError, RecursionError):
         yield text
+        return
+    yield from _said_in(value)
+
+
+def _said_in(value: Any) -> Iterator[str]:
+    """Who says `user` or `text` has not said every request that there ever was."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name not in _FORM:
+                yield from _said_in(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _said_in(inner)
+    elif isinstance(value, str):
+        yield from strings_of(value)
