@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,30 @@ async def test_at_the_start_only_what_changed_is_read(tmp_path: Path, monkeypatc
 
 
 # The filter
+
+
+async def test_what_is_read_ahead_is_what_would_have_been_read(tmp_path: Path) -> None:
+    first = await World(tmp_path).start()
+    for number in range(20):
+        await first.say(f"第{number}条", kind="preference", topic=f"话题{number}")
+    first.close()
+    second = await World(tmp_path).start()
+    reading = asyncio.create_task(second.library.prepare(second.clock))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    # Meanwhile a page is edited, one goes, and one comes.
+    pages = sorted((second.wiki.folder / "users/owner/preferences").iterdir())
+    pages[0].write_text(pages[0].read_text().replace("第", "改第"))
+    pages[1].unlink()
+    second.wiki.edit("users/owner/preferences/新的.md", "# 新的\n## 当前\n- 新的一条\n")
+    await reading
+    await second.memory.edited(["users"])
+    told = "".join(second.current())
+    assert "改第0条" in told
+    assert "新的一条" in told
+    assert len(second.current()) == 20
+    assert second.index.verify(second.library.entries()) == []
+    second.close()
 
 
 async def test_each_reader_finds_what_they_may_see_and_limits_count_only_that(world: World) -> None:

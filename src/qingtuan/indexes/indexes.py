@@ -139,10 +139,19 @@ class Index:
         _check(scope, entries, document)
         return self._write(lambda shelf: shelf.writing(scope).replace(document, entries, stamp), scope)
 
-    def add(self, scope: str, entries: Sequence[Entry]) -> bool:
-        """Put `entries` into their documents, beside what is there and over what has the same id."""
+    def add(self, scope: str, entries: Sequence[Entry], *, stamps: Mapping[str, str] | None = None) -> bool:
+        """Put `entries` into their documents, beside what is there and over what has the same id. `stamps` of documents
+        are as in `replace`."""
         _check(scope, entries)
-        return self._write(lambda shelf: shelf.writing(scope).add(entries), scope)
+
+        def change(shelf: Shelf) -> bool:
+            file = shelf.writing(scope)
+            changed = file.add(entries)
+            for document, stamp in (stamps or {}).items():
+                file.stamp(document, stamp)
+            return changed
+
+        return self._write(change, scope)
 
     def remove(self, scope: str, document: str) -> bool:
         """Take a document out. Whether it was there."""

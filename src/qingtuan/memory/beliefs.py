@@ -424,15 +424,13 @@ class _Case:
         if home is not None:
             return home, ()
         standing, candidate = self._standing, self._candidate
-        pages = {path.removeprefix(standing.root): page for path, page in standing.holdings.pages.items()}
-        taken = [path.removeprefix(standing.root) for path in standing.unreadable]
-        place = page_for(pages, candidate.kind, candidate.topic, standing.language, taken)
-        path = standing.root + place.path
-        if place.path in pages:
-            return path, ()
+        holdings, taken = standing.holdings, standing.unreadable
+        place = page_for(holdings.titles, candidate.kind, candidate.topic, standing.language, taken, root=standing.root)
+        if place.path in holdings.pages:
+            return place.path, ()
         if place.path in taken:
             return Review(Words("要写的那一页读不了。", "The page that it belongs on cannot be read.")), ()
-        return path, (Created(path, self._blank(place)),)
+        return place.path, (Created(place.path, self._blank(place)),)
 
     def _blank(self, place: PagePlace) -> Page:
         standing = self._standing

@@ -222,16 +222,15 @@ def _home(standing: Standing, known: Known, label: Visibility) -> tuple[str, Pag
     Raises:
         PageUnreadable: something stands in its place that cannot be read.
     """
-    pages = {path.removeprefix(standing.root): page for path, page in standing.holdings.pages.items()}
-    taken = [path.removeprefix(standing.root) for path in standing.unreadable]
+    holdings, taken = standing.holdings, standing.unreadable
     kind = cast(Kind, known.type if known.type in get_args(Kind) else "fact")
-    place = page_for(pages, kind, known.title, standing.language, taken)
+    place = page_for(holdings.titles, kind, known.title, standing.language, taken, root=standing.root)
     if place.path in taken:
         raise PageUnreadable(Words("要写的那一页读不了。", "The page that it belongs on cannot be read."))
-    blank = pages.get(place.path) or new_page(
+    blank = holdings.pages.get(place.path) or new_page(
         standing.page_id, place.type, place.title, standing.language, label, standing.today
     )
-    return standing.root + place.path, blank
+    return place.path, blank
 
 
 def _the_one(matches: Sequence[Match]) -> Known:

@@ -12,6 +12,7 @@ from itertools import chain
 
 from qingtuan.identity.privacy import label_of, merged
 from qingtuan.identity.scopes import Visibility
+from qingtuan.memory.topics import Titles
 from qingtuan.memory.wiki.data_comment import BeliefData
 from qingtuan.memory.wiki.page import Belief, Page, what_counts
 from qingtuan.memory.wording import Wording, keys_of
@@ -52,6 +53,8 @@ class Holdings:
         self._all: tuple[Entry, ...] | None = None
         self._top: dict[str, int] = {}
         """By page, the highest number on it."""
+        self.titles = Titles()
+        """The same pages by title."""
         self._bullets = _Places()
         self._data = _Places()
         self._told: _Told | None = None
@@ -63,6 +66,7 @@ class Holdings:
         touched = set(pages)
         for path, page in pages.items():
             numbers = self._bullets.of(path) | self._data.of(path)
+            self.titles.put(path, page)
             if page is None:
                 self.pages.pop(path, None)
                 self._top.pop(path, None)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 
+from qingtuan.clock import Clock
 from qingtuan.errors import NotThere, PageUnreadable, StorageFailed
 from qingtuan.identity.privacy import Sight
 from qingtuan.identity.scopes import SHARED, Scope, Visibility
@@ -34,6 +35,8 @@ _ALIASES = "shared/aliases.md"
 
 _WIDER = 4
 """By how much a search asks for more when what it found is not wanted."""
+_MANY = 200
+"""Pages from which on an empty index is filled at once."""
 _WIDEST = 500
 """Hits beyond which it does not ask for more."""
 
@@ -186,7 +189,7 @@ class Library:
 
     def aliases(self) -> Mapping[str, str]:
         """The other names of predicates, as `parse_aliases` gives them."""
-        digest = self.store.hashes_of(SHARED).get(_ALIASES)
+        digest = self.store.hash_of(_ALIASES)
         if self._aliases[0] != digest:
             page = self._room(SHARED).page(_ALIASES) if digest else None
             self._aliases = (digest, parse_aliases(page) if page else {})
@@ -201,7 +204,7 @@ class Library:
     def rules(self, scope: Scope) -> Rules:
         """What the page of a scope says is always and never to be remembered."""
         path = page_of(scope)
-        digest = self.store.hashes_of(scope).get(path)
+        digest = self.store.hash_of(path)
         known = self._rules.get(scope)
         if known is None or known[0] != digest:
             page = self._room(scope).page(path) if digest else None
@@ -217,17 +220,36 @@ class Library:
         revision, room = self.store.revision, self._rooms.get(scope)
         if room is not None and self._revisions.get(scope) == revision:
             return room
-        now = self.store.hashes_of(scope)
         if room is None:
             room = self._rooms[scope] = Room(scope)
-            room.take({path: self._read(path) for path in now})
-        elif now != room.hashes:
-            gone = {path: None for path in room.hashes if path not in now}
-            room.take(
-                gone | {path: self._read(path) for path, digest in now.items() if room.hashes.get(path) != digest}
-            )
+            room.take({path: self._read(path) for path in self.store.hashes_of(scope)})
+        elif changed := self._changed(room, self._revisions[scope]):
+            room.take({path: self._read(path) if digest else None for path, digest in changed.items()})
         self._revisions[scope] = revision
         return room
+
+    async def prepare(self, clock: Clock) -> None:
+        """Read all pages, a few at a time, so that the first turn need not: while it stays, others go first."""
+        for scope in self.scopes():
+            revision, read = self.store.revision, dict[str, tuple[str, Page | None] | None]()
+            for path in self.store.paths(scope):
+                if scope in self._rooms:
+                    break
+                read[path] = self._read(path)
+                await clock.sleep(0)
+            if scope not in self._rooms:
+                room = self._rooms[scope] = Room(scope)
+                room.take(read)
+                self._revisions[scope] = revision
+
+    def _changed(self, room: Room, revision: int) -> dict[str, str | None]:
+        """The pages of a room that are others by now than those that it holds, with their hashes."""
+        paths = self.store.changed_since(revision)
+        if paths is None:
+            now, held = self.store.hashes_of(room.scope), room.hashes
+            return {path: now.get(path) for path in now.keys() | held.keys() if now.get(path) != held.get(path)}
+        found = {path: self.store.hash_of(path) for path in paths if scope_of(path) == room.scope}
+        return {path: digest for path, digest in found.items() if room.hashes.get(path) != digest}
 
     def _read(self, path: str) -> tuple[str, Page | None] | None:
         """The hash and the page, None for one that cannot be parsed; None if there is no file to read."""
@@ -256,7 +278,7 @@ class Library:
         for path, page in pages.items():
             scope = scope_of(path)
             digest = content_hash(page.to_bytes())
-            if scope in self._rooms and self.store.hashes_of(scope).get(path) == digest:
+            if scope in self._rooms and self.store.hash_of(path) == digest:
                 self._rooms[scope].take({path: (digest, page)})
         self.follow(pages)
 
@@ -279,8 +301,7 @@ class Library:
 
     def _catch_up(self, room: Room) -> None:
         """Index what changed on a scope's pages since that was last done."""
-        while room.unindexed:
-            path = min(room.unindexed)
+        for path in sorted(room.unindexed):
             try:
                 if path in room.holdings.pages or path in room.notes:
                     stamp = indexing.stamp_of(room.hashes[path])
@@ -296,8 +317,22 @@ class Library:
         indexed, now = self._index.stamps(), self.stamps()
         stale = {path for (scope, path), stamp in now.items() if indexed.get((scope, path)) != stamp}
         gone = {path for scope, path in indexed if (scope, path) not in now}
-        self.follow(sorted(stale | gone))
+        if not indexed and len(stale) > _MANY:
+            self._fill(now)
+        else:
+            self.follow(sorted(stale | gone))
         return len(stale | gone)
+
+    def _fill(self, stamps: Mapping[tuple[str, str], str]) -> None:
+        """Put everything into an index that holds nothing: scope by scope in a fraction of the time of page by page."""
+        for scope in self.scopes():
+            room = self._room(scope)
+            entries = [entry for path in sorted(room.hashes) for entry in room.index_entries(path)]
+            own = {path: stamp for (name, path), stamp in stamps.items() if name == str(scope)}
+            try:
+                self._index.add(str(scope), entries, stamps=own)
+            except StorageFailed:
+                return  # it is a cache: the next search tries again
 
     def entries(self) -> Iterator[Entry]:
         """Everything that the index should hold, read from the pages: for rebuilding and verifying it."""

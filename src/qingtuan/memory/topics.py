@@ -36,32 +36,83 @@ class PagePlace:
     """Where a page is, or will be."""
 
     path: str
-    """Relative to the folder of the scope, with `/`."""
+    """Relative to whatever the paths of all pages are."""
     type: PageType
     title: str
 
 
+class Titles:
+    """Pages by title, and by path in any spelling; kept up page by page, so that one among thousands is found at
+    once."""
+
+    def __init__(self, pages: Mapping[str, Page] | None = None) -> None:
+        self._titles: dict[str, tuple[str, str]] = {}
+        """By path, the title and what it has in common with its other spellings."""
+        self._titled: dict[str, set[str]] = {}
+        self._spelled: dict[str, set[str]] = {}
+        for path, page in (pages or {}).items():
+            self.put(path, page)
+
+    def put(self, path: str, page: Page | None) -> None:
+        """Take a page in as it is now; None if it is gone."""
+        spelling = _on_disk(path)
+        if path in self._titles:
+            self._titled.get(self._titles.pop(path)[1], set()).discard(path)
+            self._spelled[spelling].discard(path)
+        if page is not None:
+            key = title_key(page.title)
+            self._titles[path] = page.title, key
+            if page.title:
+                self._titled.setdefault(key, set()).add(path)
+            self._spelled.setdefault(spelling, set()).add(path)
+
+    def titled(self, title: str, folder: str) -> str | None:
+        """The first page below a folder that has this title."""
+        return min((path for path in self._titled.get(title_key(title), ()) if path.startswith(folder)), default=None)
+
+    def title(self, path: str) -> str:
+        """The title of a page."""
+        return self._titles[path][0]
+
+    def spelled(self, path: str) -> str | None:
+        """The page whose path this is, in any spelling."""
+        return max(self._spelled.get(_on_disk(path), ()), default=None)
+
+
 def page_for(
-    pages: Mapping[str, Page], kind: Kind, topic: str | None, language: Language, unreadable: Collection[str] = ()
+    pages: Mapping[str, Page] | Titles,
+    kind: Kind,
+    topic: str | None,
+    language: Language,
+    unreadable: Collection[str] = (),
+    root: str = "",
 ) -> PagePlace:
     """The page for entries of this kind and topic: the one with that title, whatever its file is called, or a new one.
 
-    A new page never gets the name of another one, also where case and Unicode form make no difference to the file
-    system. Where a file of `unreadable` has the name, nobody knows whether it is this very page: then its path is
-    the answer, and nothing may be written.
+    All paths begin with `root`. A new page never gets the name of another one, also where case and Unicode form make
+    no difference to the file system. Where a file of `unreadable` has the name, nobody knows whether it is this very
+    page: then its path is the answer, and nothing may be written.
     """
-    known = {_on_disk(path): path for path in pages}
-    broken = {_on_disk(path): path for path in unreadable}
+    titles = pages if isinstance(pages, Titles) else Titles(pages)
     folder = _FOLDERS.get(kind)
     if folder is None:
-        title = "基本情况" if language == "zh" else "Profile"
-        return PagePlace(known.get("profile.md") or broken.get("profile.md") or "profile.md", "profile", title)
+        title, path = "基本情况" if language == "zh" else "Profile", f"{root}profile.md"
+        return PagePlace(titles.spelled(path) or _among(unreadable, path) or path, "profile", title)
     title = (topic or "").strip() or GENERAL.say(language)
-    for path, page in sorted(pages.items(), key=lambda item: item[0]):
-        if path.startswith(f"{folder}/") and page.title and title_key(page.title) == title_key(title):
-            return PagePlace(path, kind, page.title)
-    path = free_path(f"{folder}/{slug_of(title)}", pages)
-    return PagePlace(broken.get(_on_disk(path)) or path, kind, title)
+    known = titles.titled(title, f"{root}{folder}/")
+    if known is not None:
+        return PagePlace(known, kind, titles.title(known))
+    stem = f"{root}{folder}/{slug_of(title)}"
+    path, suffix = f"{stem}.md", 2
+    while titles.spelled(path) is not None:
+        path, suffix = f"{stem}-{suffix}.md", suffix + 1
+    return PagePlace(_among(unreadable, path) or path, kind, title)
+
+
+def _among(paths: Collection[str], wanted: str) -> str | None:
+    """The one of these that is `wanted` in some spelling."""
+    spelling = _on_disk(wanted)
+    return next((path for path in paths if _on_disk(path) == spelling), None)
 
 
 def free_path(stem: str, taken: Collection[str]) -> str:

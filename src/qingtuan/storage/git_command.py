@@ -51,6 +51,7 @@ _FIXED = {
     "diff.mnemonicPrefix": "false",
     "blame.ignoreRevsFile": "",
     "color.ui": "false",
+    "core.compression": "1",  # a third of the time of a commit is packing; what is to last is packed anew
     "i18n.commitEncoding": "utf-8",
     "i18n.logOutputEncoding": "utf-8",
     "fastimport.unpackLimit": "1",  # a commit is two files rather than one for each of its objects

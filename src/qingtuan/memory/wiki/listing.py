@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from qingtuan.clock import Clock
@@ -75,6 +76,10 @@ class Listing:
         """Whether something was learned that the cache does not know."""
         self.revision = 0
         """Another number whenever what is known of any page may be another."""
+        self._journal: dict[str, int] = {}
+        """Pages that were looked at one by one since all were, each with the revision of its last change."""
+        self._begun = 0
+        """The revision with which the journal begins."""
         self._load()
 
     # -------------------------------------------------------------------------------------------- asking
@@ -96,6 +101,17 @@ class Listing:
         """The hash of every readable page of a scope."""
         return {path: seen.hash for path, seen in self._seen.get(scope.folder, {}).items()}
 
+    def changed_since(self, revision: int) -> list[str] | None:
+        """The pages that may be others than at that revision; None if it may be any."""
+        if revision < self._begun:
+            return None
+        since = takewhile(lambda item: item[1] > revision, reversed(self._journal.items()))
+        return [path for path, _ in since]
+
+    def hash_of(self, path: str) -> str | None:
+        """The hash of a page; None if there is no readable one."""
+        return self._hash(path)
+
     def problems(self) -> list[Problem]:
         """What is no page though it looks like one, sorted by path."""
         return [Problem(path, words) for path, words in sorted(self._problems.items())]
@@ -110,6 +126,8 @@ class Listing:
         finally:
             if self._hash(path) != before:
                 self.revision += 1
+                self._journal.pop(path, None)  # what changed last stands last
+                self._journal[path] = self.revision
 
     def _hash(self, path: str) -> str | None:
         seen = self._seen.get(_group(path), {}).get(path)
@@ -164,7 +182,7 @@ class Listing:
             for path, seen in self._walk([top], clear=clear):
                 found.setdefault(_group(path), {})[path] = seen
         self._seen = found
-        self.revision += 1
+        self._begin_anew()
         if self._fresh:
             self.save()
 
@@ -180,7 +198,12 @@ class Listing:
                 del pages[path]
         for path, seen in found:
             self._seen.setdefault(_group(path), {})[path] = seen
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
         self.revision += 1
+        self._begun = self.revision
+        self._journal.clear()
 
     def _walk(self, parts: list[str], *, clear: bool) -> Iterator[tuple[str, _Seen]]:
         prefix = "/".join(parts)

@@ -154,6 +154,14 @@ class WikiStore:
         """The hash of every readable page of a scope as last looked at, by path."""
         return self._listing.hashes_of(scope)
 
+    def hash_of(self, path: str) -> str | None:
+        """The hash of a page as last looked at; None if there is no readable one."""
+        return self._listing.hash_of(path)
+
+    def changed_since(self, revision: int) -> list[str] | None:
+        """The pages that may have other hashes than at that revision; None if it may be any."""
+        return self._listing.changed_since(revision)
+
     @property
     def revision(self) -> int:
         """Another number whenever any page may have another hash than before."""

@@ -15,12 +15,56 @@ _ESCAPED = re.compile("[<>\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+_WORD = r"(?P<word>[^\W\d_](?:[\w.\-/、。，；！？（）「」《》·～ ]*[\w.\-/、。，；！？（）「」《》·～])?)"
+"""A plain scalar that begins with a letter: a text, but for the few words below."""
+_DIGITS_FIRST = r"(?P<digits>(?!0b)[0-9][0-9a-f]*[a-f][0-9a-f]*|[0-9][0-9A-Z]*[G-Z][0-9A-Z]*)"
+"""A hash, or an id: a text too, though it begins with a digit."""
+_DAY = r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})"
+_QUOTED = r'"(?P<quoted>[^"\\\x00-\x1f\x7f-\x9f\ufeff\ufffe\uffff\u2028\u2029]*)"'
+_SIMPLE = rf"(?P<key>[a-z]+): (?:{_QUOTED}|{_DAY}|{_DIGITS_FIRST}|{_WORD})"
+_IN_FLOW = re.compile(rf"{_SIMPLE}(?:, |\}}\Z)")
+_IN_BLOCK = re.compile(rf"{_SIMPLE}(?:\n|\Z)")
+_NO_TEXT = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
+_TRUTHS = {"true": True, "false": False}
+
+
 def load_yaml(text: str) -> Any:
     """The value of one YAML document, with the types of `yaml.safe_load`.
 
     Raises:
         ValueError: it is no YAML, not safe, nested too deep, or uses aliases (which can unfold without end).
     """
+    simple = _simple(text)
+    return simple if simple is not None else _whole(text)
+
+
+def _simple(text: str) -> dict[str, Any] | None:
+    """The value of a mapping as we write it, on one line or a line for each key: nearly all there are, and read in a
+    tenth of the time. None for anything that YAML might read otherwise."""
+    bare = text.strip(" ")
+    pattern, at = (_IN_FLOW, 1) if bare.startswith("{") else (_IN_BLOCK, 0)
+    text = bare if at else text
+    found: dict[str, Any] = {}
+    while at < len(text):
+        pair = pattern.match(text, at)
+        if pair is None or pair["key"] in _NO_TEXT:
+            return None
+        value: Any = pair[pair.lastgroup or ""]
+        if pair.lastgroup == "word" and value.casefold() in _NO_TEXT:
+            value = _TRUTHS.get(value)
+            if value is None:
+                return None
+        elif pair.lastgroup == "day":
+            try:
+                value = date.fromisoformat(value)
+            except ValueError:
+                return None
+        found[pair["key"]] = value
+        at = pair.end()
+    return found or None
+
+
+def _whole(text: str) -> Any:
     import yaml
 
     loader = _loader()
