@@ -294,3 +294,16 @@ async def test_an_answer_in_numbers_means_what_was_asked(chat: Conversation) -> 
     await chat.say("1", QQ)
     assert not any("怕狗" in chat.page(page) for page in chat.pages())
     assert any("常吃川菜" in chat.page(page) for page in chat.pages())
+
+
+async def test_a_no_does_not_hide_that_it_is_remembered_already(chat: Conversation) -> None:
+    """It was written meanwhile: by hand, or right before the process ended, before anybody wrote down that it was."""
+    await chat.say("你好", QQ)
+    waiting(chat, "常吃川菜", QQ)
+    await chat.say("/memory add 常吃川菜", QQ)
+    (told,) = await chat.say("/review reject 1", QQ)
+    assert "已经记着了：#1 常吃川菜" in told
+    assert "/memory del" in told
+    assert await listed(chat, QQ) == {}
+    waiting(chat, "常吃川菜", QQ)
+    assert await listed(chat, QQ) == {}

@@ -22,6 +22,7 @@ from qingtuan.memory.changes import Recorded, apply
 from qingtuan.memory.editing import Editing
 from qingtuan.memory.holdings import Holdings
 from qingtuan.memory.keeping import Keeping, Rule, Statement, claimed
+from qingtuan.memory.known import Known
 from qingtuan.memory.library import Library
 from qingtuan.memory.overtaken import overtaken
 from qingtuan.memory.wiki.page import Page
@@ -170,6 +171,13 @@ class Memory:
         past = known is not None and not known.belief.current
         outcome: Outcome = "past" if past else ("replaced" if old else "new")
         return Remembered(outcome, known, old, write=written.event if written else None)
+
+    def known(self, candidate: Candidate, scope: Scope, by: By) -> Known | None:
+        """The current entry that says what a candidate says, if there is one."""
+        decision = decide(candidate, self.writer.standing(scope, by, candidate.text))
+        number = decision.number if isinstance(decision, Same) else None
+        found = self.library.known(scope, number) if number is not None else None
+        return found if found is not None and found.belief.current else None
 
     def propose(self, candidate: Candidate, scope: Scope, by: By, reason: Words, *, evidence: str = "") -> Remembered:
         """Put a candidate up for review, unless it is known, overtaken or waits already, or was said no to before.

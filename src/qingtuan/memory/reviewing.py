@@ -30,8 +30,9 @@ from qingtuan.memory.memory import Memory
 from qingtuan.memory.overtaken import again
 from qingtuan.memory.wishes import statement
 
-Settlement = Literal["accepted", "edited", "known", "rejected", "outdated", "stays"]
-"""What became of an item; `stays`: it could not be done, and waits on."""
+Settlement = Literal["accepted", "edited", "known", "rejected", "stands", "outdated", "stays"]
+"""What became of an item; `stands`: it is not wanted, but an entry says it already; `stays`: it could not be done, and
+waits on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,8 @@ class Reviewing:
             except QingtuanError as error:
                 settled.append(Settled(item, "stays", words=error.words))
             else:
-                settled.append(Settled(item, "rejected"))
+                known = self._memory.known(item.candidate, item.scope, by) if item.what == ENTRY else None
+                settled.append(Settled(item, "stands" if known else "rejected", known))
         self._note(settled, by)
         return settled
 
@@ -241,7 +243,7 @@ class Reviewing:
             for one in settled:
                 if one.how == "stays":
                     continue
-                verdict: Verdict = one.how
+                verdict: Verdict = "rejected" if one.how == "stands" else one.how
                 payload = {"item": one.item.event, "verdict": verdict, **({"write": one.write} if one.write else {})}
                 self._log.append(Kind.BELIEF_REVIEWED, by.place, payload, origin=by.origin, cause=by.cause)
 

@@ -31,7 +31,7 @@ from qingtuan.messages import Inbound, Space
 from qingtuan.turn.questions import owner_chat, owners_place, place_in
 from qingtuan.turn.telling import told_of
 from qingtuan.turn.unions import Unions
-from qingtuan.turn.work import Work
+from qingtuan.turn.work import Say, Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class Linking:
             self.codes.close(given, place, cause=received.event.id)
             self._log.append(Kind.COMMAND_RUN, place, {"command": "link"}, cause=received.event.id)
             say(notice(received.channel, _DECLINED.say(self._kit.speaks_to(reader))), place, received.event.id)
-        self._tell(given, _DECLINED_THERE, account=received.account)
+            self._word(say, given, _DECLINED_THERE, account=received.account)
 
     async def _unite(self, given: Given, received: Received, place: Place) -> None:
         kept = given.person
@@ -241,13 +241,18 @@ class Linking:
         facts = {"with": event.payload["with"], "by": event.payload["by"], "person": kept}
         words = _CLAIMED if claimed else _LINKED
         text = words.say(language).format(**facts) + _memory(joined, language)
-        self._say(text, received, place, "claim" if claimed else "link")
         given = self.codes.get(str(event.payload.get("code")))
-        if given is not None and given.event.place.space != place.space and kit.people.person(kept) is not None:
-            there = _CLAIMED if claimed else _LINKED_THERE
-            self._tell(given, there, more=_memory(joined, language), **facts)
-        if kept != OWNER:
-            self._tell_owner(event, kept)
+        # In one piece: with the answer the message is done, and no start would tell the others.
+        with self._work.saying() as say, self._log.transaction(durable=True):
+            self._log.append(
+                Kind.COMMAND_RUN, place, {"command": "claim" if claimed else "link"}, cause=received.event.id
+            )
+            say(notice(received.channel, text), place, received.event.id)
+            if given is not None and given.event.place.space != place.space and kit.people.person(kept) is not None:
+                there = _CLAIMED if claimed else _LINKED_THERE
+                self._word(say, given, there, more=_memory(joined, language), **facts)
+            if kept != OWNER:
+                self._word_to_owner(say, event, kept)
 
     # Saying
 
@@ -260,7 +265,11 @@ class Linking:
             self._log.append(Kind.COMMAND_RUN, place, {"command": command}, cause=received.event.id)
             say(notice(received.channel, text), place, received.event.id)
 
-    def _tell(self, given: Given, words: Words, *, more: str = "", **facts: object) -> None:
+    def _tell(self, given: Given, words: Words) -> None:
+        with self._work.saying() as say:
+            self._word(say, given, words)
+
+    def _word(self, say: Say, given: Given, words: Words, *, more: str = "", **facts: object) -> None:
         """A word to whoever asked for a code, where they asked for it."""
         asked = given.event.place
         if asked.space is None:
@@ -268,18 +277,16 @@ class Linking:
         person = self._kit.people.whose(given.person)
         text = words.say(self._language(person)).format(**facts) + more
         chat = Chat(str(given.event.payload["channel"]), asked.space)
-        with self._work.saying() as say:
-            say(notice(chat.channel, text), place_in(self._kit, chat, person), given.event.id)
+        say(notice(chat.channel, text), place_in(self._kit, chat, person), given.event.id)
 
-    def _tell_owner(self, event: Event, kept: str) -> None:
+    def _word_to_owner(self, say: Say, event: Event, kept: str) -> None:
         """Who is listed brought somebody in who was not: the owner, who made the list, hears of it."""
         kit, chat = self._kit, owner_chat(self._kit)
         person = kit.people.person(kept)
         if person is None or kit.people.role(person) is not Role.MEMBER:
             return
         text = _MEMBER_LINKED.say(self._language(OWNER)).format(**event.payload)
-        with self._work.saying() as say:
-            say(notice(chat.channel, text), owners_place(kit, chat), event.id)
+        say(notice(chat.channel, text), owners_place(kit, chat), event.id)
 
     def _language(self, person_id: str) -> Language:
         person = self._kit.people.person(person_id)

@@ -199,6 +199,10 @@ _TOLD: dict[Settlement, Words] = {
     "edited": Words("{number}. 记住了：{name}{text}", "{number}. Noted: {name}{text}"),
     "known": Words("{number}. 已经记着了：{name}{text}", "{number}. Known already: {name}{text}"),
     "rejected": Words("{number}. 不记了：{text}", "{number}. Not kept: {text}"),
+    "stands": Words(
+        "{number}. 以后不问了，不过这条已经记着了：{name}{text}。要去掉用 /memory del",
+        "{number}. Not asked about again; but an entry says so already: {name}{text}. /memory del removes it",
+    ),
     "outdated": Words(
         "{number}. 后来说过别的，没有记：{text}", "{number}. You said otherwise since, so it was not written: {text}"
     ),
