@@ -195,11 +195,11 @@ class Diary:
         return self._line(one, at, text, (self._claim(text, about, value), *self._slips(one, text)))
 
     def _trip(self, one: Someone, at: datetime) -> Line:
-        """A plan for some days to come: it holds on these, and is history afterwards."""
+        """A plan for some days to come: it is known from now on, and over after the last of them."""
         city, day = self._word(one), at.astimezone(one.zone).date()
         first = day + timedelta(days=self._chance.randrange(2, 8))
         last = first + timedelta(days=self._chance.randrange(1, 5))
-        self.truth.held[one.id, f"{city}之行"] = [Held(city, first, last)]
+        self.truth.held[one.id, f"{city}之行"] = [Held(city, day, last)]
         days = [f"{when.month}月{when.day}日" for when in (first, last)]
         text = f"{days[0]}到{days[1]}我在{city}出差"
         plan = self._claim(text, "行程", f"在{city}出差", type="event", topic="行程", since=days[0], until=days[1])
