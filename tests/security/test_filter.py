@@ -65,7 +65,7 @@ BENEATH: dict[str, str] = {
     "erasing.erasures.Erasures.carry_out": "counts of what was erased",
     "erasing.erasures.Erasures.beyond": "names of copies that no erasure reaches, for the owner",
     "erasing.purging.Purging.texts": "all that an entry said, for finding where else it stands",
-    "erasing.forgetting.Forgetting.whole": "by what a person is known, for finding all that is theirs",
+    "erasing.whole.whole_of": "by what a person is known, for finding all that is theirs",
     "erasing.forgetting.Forgetting.leaving": "all that is a person's, to be erased; told to the owner as counts",
     "erasing.forgetting.Forgetting.erase": "the event that says so",
     "erasing.record.each": "events to be erased",

@@ -13,10 +13,11 @@ from qingtuan.events.inbox import Inbox
 from qingtuan.events.log import Event, Place
 from qingtuan.identity.accounts import OWNER, is_account
 from qingtuan.identity.people_edits import forgotten
-from qingtuan.identity.scopes import is_safe_name
+from qingtuan.identity.scopes import Scope, is_safe_name
 from qingtuan.language import Words
 from qingtuan.memory.erasing.erasures import Beyond, Erased, Tell, nothing
-from qingtuan.memory.erasing.forgetting import Leaving, Whole
+from qingtuan.memory.erasing.forgetting import Leaving
+from qingtuan.memory.erasing.whole import Whole, whole_of
 from qingtuan.settings import Settings
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.queue import SessionQueues
@@ -53,8 +54,8 @@ class Departures:
 
     async def look(self, name: str) -> Outlook:
         """What would go with whoever has this id or account. Raises `NotThere`."""
-        leaving = self._leaving(name)
-        return self._outlook(leaving.whole, leaving.counts(), await self._parts.erasures.beyond())
+        whole = self._whole(name)
+        return self._outlook(whole, self._leaving(whole)[1], await self._parts.erasures.beyond())
 
     async def forget(self, name: str, *, even_owner: bool = False, tell: Tell = nothing) -> tuple[Outlook, Erased]:
         """Let them go: what went, and what it left. What is being answered to them is stopped; for what is being
@@ -67,18 +68,19 @@ class Departures:
             SettingsWrong: the file of people cannot be used; nothing was changed.
             StorageFailed: the disk or git refuses: as `Erasures.carry_out`.
         """
-        whole = self._leaving(name).whole
+        whole = self._whole(name)
         if whole.id == OWNER and not even_owner:
             raise NotAllowed(_OWNER)
-        self._kit.people.would_say(lambda text: forgotten(text, sorted(whole.ids), whole.names))
+        self._kit.people.would_say(lambda text: forgotten(text, sorted(whole.ids), whole.named))
         found = self._outlook(whole, {}, await self._parts.erasures.beyond())
-        begun: list[Leaving] = []
+        counts: dict[str, int] = {}
 
         def begin() -> Event:
             if self._talks(whole):
                 raise _Talking
-            begun.append(self._leaving(name))
-            return self._parts.forgetting.erase(begun[-1], Place(person=OWNER))
+            leaving, counted = self._leaving(self._whole(name))
+            counts.update(counted)
+            return self._parts.forgetting.erase(leaving, Place(person=OWNER))
 
         for _ in range(_TRIES):
             await self._queues.dismiss(whole.ids)
@@ -86,20 +88,27 @@ class Departures:
                 await asyncio.wait_for(self._queues.idle(), _PATIENCE)
             with suppress(_Talking):
                 erased = await self._parts.erasures.carry_out(begin, tell)
-                return replace(found, counts=begun[-1].counts()), erased
+                return replace(found, counts=counts), erased
         raise LimitReached(_BUSY)
 
-    def _leaving(self, name: str) -> Leaving:
+    def _whole(self, name: str) -> Whole:
         people = self._kit.people
         person = people.find(name) if is_account(name) else None
         if person is None and not is_safe_name(name):
             raise NotThere(_nobody(name))
-        whole = self._parts.forgetting.whole(person.id if person else people.whose(name))
-        leaving = self._parts.forgetting.leaving(whole, self._parts.store.hashes())
+        whole = whole_of(self._kit.record.log, people, person.id if person else people.whose(name))
         listed = any(person.id == whole.id for person in people)
-        if not (listed or leaving.events or leaving.pages):
+        if not (listed or self._parts.forgetting.knows(whole) or self._pages(whole)):
             raise NotThere(_nobody(name))
-        return leaving
+        return whole
+
+    def _pages(self, whole: Whole) -> int:
+        folders = tuple(f"{Scope.parse(scope).folder}/" for scope in whole.scopes)
+        return sum(path.startswith(folders) for path in self._parts.store.hashes())
+
+    def _leaving(self, whole: Whole) -> tuple[Leaving, dict[str, int]]:
+        leaving = self._parts.forgetting.leaving(whole)
+        return leaving, {**leaving.counts(), "pages": self._pages(whole)}
 
     def _talks(self, whole: Whole) -> bool:
         """Whether something is being answered, or a command of theirs carried out."""

@@ -151,7 +151,7 @@ def remembering(home: Home, settings: Settings, people: People, record: Record) 
         recollection=recollection,
         customs=customs,
         purging=Purging(log, people, summaries),
-        forgetting=Forgetting(log, people, summaries),
+        forgetting=Forgetting(log, summaries),
         erasures=Erasures(log, library, beliefs, recollection.episodes, clock, places),
     )
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from qingtuan.identity.accounts import Person, is_account
+from qingtuan.identity.accounts import Person
 
 _HEADER_LINE = re.compile(r"[ \t]*\[")
 _ONE_VALUE = ("name", "timezone", "language", "home")
@@ -99,13 +99,13 @@ def parted(text: str, kept: str, gone: str, taken: Taken) -> str:
     return whole
 
 
-def forgotten(text: str, ids: Collection[str], names: Iterable[str]) -> str:
+def forgotten(text: str, ids: Iterable[str], names: Iterable[str]) -> str:
     """The file without these persons: their tables, what is noted right above those, and any line of comment that
-    names them by id or account. `names`: all that names them."""
+    names them. `names`: their ids and accounts."""
     for name in ids:
         text = _without(_without_note(text, name), name)[0]
     known = frozenset(HEADER.splitlines())
-    found = [re.compile(rf"(?<![\w:-]){re.escape(name)}(?![\w-])") for name in names if name in ids or is_account(name)]
+    found = [re.compile(rf"(?<![\w:-]){re.escape(name)}(?![\w-])") for name in names]
     lines = text.splitlines(keepends=True)
     return "".join(
         line

@@ -51,7 +51,7 @@ class Places:
     still: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
     """Keeps that copy from being pulled or pushed for as long as a block lasts."""
     leave: Callable[[Sequence[str], Sequence[str]], None] = lambda *_: None
-    """Takes persons out of the list of people: by their ids, and by all that names them."""
+    """Takes persons out of the list of people: by their ids, and by all that names nobody else."""
 
     def files(self) -> Iterator[Path]:
         """Every file of which lines are looked at."""

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import json
 from collections import ChainMap
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
 from qingtuan.events.erasing import erase, of_person, unfinished
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
-from qingtuan.identity.accounts import derived_person
-from qingtuan.identity.people import People
 from qingtuan.identity.scopes import Scope
 from qingtuan.memory.erasing.copies import Shown, shown_of
 from qingtuan.memory.erasing.plan import Plan
 from qingtuan.memory.erasing.record import (
+    ABOUT,
     MADE,
     NAMING_PARTS,
     delete_parts,
@@ -36,6 +35,7 @@ from qingtuan.memory.erasing.record import (
     with_their_calls,
 )
 from qingtuan.memory.erasing.rules import naming
+from qingtuan.memory.erasing.whole import Whole
 from qingtuan.memory.erasing.words import strings_in, strings_of, telling
 from qingtuan.memory.likeness import SELF, fold, normalise_subject, normalise_text, normalise_value
 from qingtuan.memory.story import story_of
@@ -52,38 +52,21 @@ _BELIEFS = frozenset(
     }
 )
 _LINKS = frozenset({Kind.PERSON_LINKED, Kind.PERSON_CLAIMED, Kind.PERSON_PARTED})
-_SHORTEST_NAME = 2
-"""Characters of a nickname that is taken for a name where it stands in what they wrote for others."""
-_SHORTEST_NUMBER = 5
-"""Characters of an account without its platform that is taken for a name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """A person as the record knows them."""
-
-    id: str
-    """Of today."""
-    ids: frozenset[str]
-    """All that they ever had."""
-    accounts: frozenset[str]
-    names: tuple[str, ...]
-    """What names them: ids, accounts, names that the owner or a platform gave them."""
-    chats: frozenset[str]
-    """Private spaces that are theirs or were."""
-    strange: frozenset[str]
-    """Sessions in these that somebody else began, who had the account then or has it now."""
-
-    @property
-    def scopes(self) -> frozenset[str]:
-        """What is their own in the memory."""
-        return frozenset(str(Scope.of_person(one)) for one in self.ids)
-
-    def had(self, place: Place) -> bool:
-        """Whether what nobody is named for was done for them: in a private chat while it was theirs."""
-        if place.person is not None or str(place.space) not in self.chats or place.space is None:
-            return False
-        return place.space.id in self.accounts if place.session is None else place.session not in self.strange
+_SAYING = (Kind.MESSAGE_RECEIVED, Kind.MESSAGE_SENT, Kind.MODEL_ANSWERED)
+_MADE_OF = sorted(
+    {
+        *MADE,
+        *ABOUT,
+        *_BELIEFS,
+        *_LINKS,
+        Kind.CODE_GIVEN,
+        Kind.CODE_TRIED,
+        Kind.SETTINGS_CHANGED,
+        Kind.REVIEW_ASKED,
+        Kind.MODEL_REQUESTED,
+    }
+)
+"""What may hold something of somebody's while it is not theirs, or lead on to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +110,6 @@ class Leaving:
     parts: frozenset[str]
     summaries: tuple[Summary, ...]
     media: tuple[str, ...]
-    pages: int
-    """Of their own."""
     own: Mapping[str, Event] = field(repr=False)
     """Theirs, by id."""
     written: tuple[Written, ...]
@@ -143,7 +124,6 @@ class Leaving:
             "requests": len(self.parts),
             "summaries": len(self.summaries),
             "media": len(self.media),
-            "pages": self.pages,
             "entries": sum(one.goes for one in self.written),
             "nameless": sum(not one.goes for one in self.written),
         }
@@ -152,48 +132,16 @@ class Leaving:
 class Forgetting:
     """Clears the record of persons."""
 
-    def __init__(self, log: Log, people: People, summaries: Summaries) -> None:
+    def __init__(self, log: Log, summaries: Summaries) -> None:
         self._log = log
-        self._people = people
         self._summaries = summaries
 
-    def whole(self, person_id: str) -> Whole:
-        """All by which a person is known."""
-        person, ids = self._people.person(person_id), self._people.ids(person_id)
-        spoke = self._log.database.rows(
-            "SELECT DISTINCT json_extract(payload, '$.account') AS account, json_extract(payload, '$.nickname') AS name"
-            " FROM events WHERE kind = ? AND person IN (SELECT value FROM json_each(?))",
-            (Kind.MESSAGE_RECEIVED, json.dumps(sorted(ids))),
-        )
-        used = frozenset(row["account"] for row in spoke if row["account"])
-        if person is None:  # not in the file any more: what they spoke through is theirs unless somebody has it
-            nobodys = {one for one in used if self._people.find(one) == derived_person(one)}
-            accounts, ids = frozenset(nobodys), ids | {derived_person(one).id for one in nobodys}
-        else:
-            accounts = frozenset(person.accounts)
-        nicknames = {row["name"] for row in spoke if row["name"] and len(row["name"].strip()) >= _SHORTEST_NAME}
-        given = {person.name} if person and person.name else set()
-        bare = {bare for one in accounts if len(bare := one.partition(":")[2]) >= _SHORTEST_NUMBER}
-        chats = frozenset(f"private:{account}" for account in accounts | used)
-        return Whole(
-            id=person_id,
-            ids=ids,
-            accounts=accounts,
-            names=tuple(sorted({*ids, *accounts, *bare, *nicknames, *given})),
-            chats=chats,
-            strange=self._strange(chats, ids),
-        )
+    def knows(self, whole: Whole) -> bool:
+        """Whether the record has anything of theirs."""
+        return any(next(self._theirs(one), None) is not None for one in whole.ids)
 
-    def _strange(self, chats: Iterable[str], ids: Iterable[str]) -> frozenset[str]:
-        rows = self._log.database.rows(
-            "SELECT DISTINCT session FROM events WHERE kind = ? AND space IN (SELECT value FROM json_each(?))"
-            " AND +person NOT IN (SELECT value FROM json_each(?))",
-            (Kind.SESSION_STARTED, json.dumps(sorted(chats)), json.dumps(sorted(ids))),
-        )
-        return frozenset(row["session"] for row in rows)
-
-    def leaving(self, whole: Whole, pages: Iterable[str]) -> Leaving:
-        """What goes with a person. `pages`: the paths of all pages that there are."""
+    def leaving(self, whole: Whole) -> Leaving:
+        """What goes with a person."""
         own = self._own(whole)
         written = self._written_for_others(whole)
         shown = shown_of(own.values(), whole.accounts, whole.ids, _told(written, whole))
@@ -203,7 +151,6 @@ class Forgetting:
         summaries = self._covering(whole)
         answers, told = of_summaries(self._log, summaries)
         gone = {**own, **named, **{name: event for name, event in answers.items() if name not in own}}
-        folders = tuple(f"{Scope.parse(scope).folder}/" for scope in whole.scopes)
         return Leaving(
             whole=whole,
             events=len(gone),
@@ -213,7 +160,6 @@ class Forgetting:
             parts=frozenset(pieces.all | told),
             summaries=tuple(summaries),
             media=tuple(media_only_of(self._log, gone.keys(), gone.values())),
-            pages=sum(path.startswith(folders) for path in pages),
             own=own,
             written=written,
             talk=talk_of(gone.values()),
@@ -240,12 +186,13 @@ class Forgetting:
 
     def _own(self, whole: Whole) -> dict[str, Event]:
         """Their events whose payloads go, by id."""
+        return {event.id: event for one in sorted(whole.ids) for event in self._theirs(one)}
+
+    def _theirs(self, person: str) -> Iterator[Event]:
         row = self._log.database.row("SELECT coalesce(max(seq), 0) + 1 AS next FROM events")
-        found: dict[str, Event] = {}
-        for one in sorted(whole.ids):
-            which, values = of_person(one, row["next"] if row else 1)
-            found |= {event.id: event for event in each(self._log, f"id IN ({which})", values)}
-        return found
+        which, values = of_person(person, row["next"] if row else 1)
+        ids = {row["id"] for row in self._log.database.rows(which, values)}
+        return (event for event in each(self._log, "person = ?", [person]) if event.id in ids)
 
     def _covering(self, whole: Whole) -> list[Summary]:
         found = [summary for one in sorted(whole.ids) for summary in self._summaries.of_person(one)]
@@ -295,7 +242,7 @@ class Forgetting:
 
     # What holds theirs
 
-    def _pieces(self, whole: Whole, own: Collection[str], shown: Shown) -> Pieces:
+    def _pieces(self, whole: Whole, own: Mapping[str, Event], shown: Shown) -> Pieces:
         """Pieces that only their requests have, that name them, that are word for word what they said or were told
         and nobody else did, or that tell something of theirs."""
         theirs: set[str] = set()
@@ -310,7 +257,7 @@ class Forgetting:
             elif not mine and (keys := shown.keys(event)):
                 for name in parts_of(event):
                     near.setdefault(name, set()).update(keys)
-        said, named = self._said_by_nobody_else(own), naming(whole.accounts)
+        said, named = self._said_by_nobody_else(whole, own), naming(whole.accounts)
         telling: set[str] = set()
         words: set[str] = set()
 
@@ -332,14 +279,24 @@ class Forgetting:
 
         return Pieces(parts_that(self._log, holds), telling, words)
 
-    def _said_by_nobody_else(self, own: Collection[str]) -> set[str]:
+    def _said_by_nobody_else(self, whole: Whole, own: Mapping[str, Event]) -> set[str]:
         """What they said and were told, folded, without what somebody else said or was told in the same words."""
-        kinds = (Kind.MESSAGE_RECEIVED, Kind.MESSAGE_SENT, Kind.MODEL_ANSWERED)
-        mine: set[str] = set()
-        others: set[str] = set()
-        for event in each(self._log, f"kind IN ({','.join('?' * len(kinds))})", kinds):
-            (mine if event.id in own else others).update(map(fold, said_by(event)))
-        return {text for text in mine - others if text}
+        mine = {fold(text) for event in own.values() if event.kind in _SAYING for text in said_by(event)}
+        ids = json.dumps(sorted(whole.ids))
+        theirs = "kind = ? AND (person IS NULL OR person NOT IN (SELECT value FROM json_each(?)))"
+        for kind in _SAYING:
+            rows = self._log.database.rows(
+                f"SELECT json_extract(payload, '$.text') AS text FROM events WHERE {theirs}",  # noqa: S608 (our words)
+                (kind, ids),
+            )
+            mine.difference_update(fold(row["text"]) for row in rows if row["text"])
+        rows = self._log.database.rows(
+            "SELECT json_extract(c.value, '$.arguments') AS text FROM events, json_each(payload, '$.calls') AS c"  # noqa: S608
+            f" WHERE {theirs}",
+            (Kind.MODEL_ANSWERED, ids),
+        )
+        mine.difference_update(fold(row["text"]) for row in rows if row["text"])
+        return mine - {""}
 
     def _named(self, whole: Whole, own: Mapping[str, Event], shown: Shown, pieces: Pieces) -> dict[str, Event]:
         """Events of others, or of nobody, that programs made of theirs."""
@@ -348,8 +305,8 @@ class Forgetting:
         sources: set[str] = set()
         told: set[str] = set()
         read: set[str] = set()
-        not_theirs = "person IS NULL OR person NOT IN (SELECT value FROM json_each(?))"
-        for event in each(self._log, not_theirs, [json.dumps(sorted(whole.ids))]):
+        condition, values = _others_of(whole)
+        for event in each(self._log, condition, values):
             if event.id in own:
                 continue
             turn = {event.place.turn} if event.place.turn else set()
@@ -431,7 +388,8 @@ class Forgetting:
             gone=sorted(Scope.parse(scope).folder for scope in whole.scopes),
             entries=entries,
             nameless=nameless,
-            names=whole.names,
+            called=sorted(whole.called),
+            names=whole.named,
             commits=sorted({row["revision"] for row in rows if row["revision"]}),
             within=[text for text in gone if telling(text)],
             told=[text for text in gone if not telling(text)],
@@ -441,6 +399,12 @@ class Forgetting:
             media=leaving.media,
             people=sorted(whole.ids),
         )
+
+
+def _others_of(whole: Whole) -> tuple[str, list[str]]:
+    """SQL, with its values, that leaves out most of what can have nothing of somebody's."""
+    kinds, chats = ",".join("?" * len(_MADE_OF)), ",".join("?" * len(whole.chats))
+    return f"kind IN ({kinds}) OR person IS NULL AND space IN ({chats})", [*_MADE_OF, *sorted(whole.chats)]
 
 
 def _told(written: Iterable[Written], whole: Whole) -> dict[Scope, list[str]]:

@@ -22,8 +22,10 @@ class Plan:
     """By scope, numbers of entries with what they ever said."""
     nameless: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """By scope, numbers of entries that stay and name nobody any more."""
+    called: Sequence[str] = ()
+    """What whoever wrote these is called."""
     names: Sequence[str] = ()
-    """Whom they named."""
+    """What names whoever goes, and nobody else."""
     commits: Sequence[str] = ()
     """Commits that were made for what goes."""
     within: Sequence[str] = ()
@@ -61,6 +63,7 @@ class Plan:
                 for folder, entries in self.entries.items()
             },
             nameless={folder: tuple(numbers) for folder, numbers in self.nameless.items()},
+            called=tuple(self.called),
             names=tuple(self.names),
             commits=frozenset(self.commits),
             quotes=Needles.of(self.within, (), self.told),

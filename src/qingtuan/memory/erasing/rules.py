@@ -22,6 +22,7 @@ GONE = "（已清除）"
 NOBODY = b"(forgotten) <forgotten@localhost>"
 _SOMEBODY = Words("某人", "somebody")
 _TRAILER = re.compile(r"(?:Event|For|Turn): .*")
+_NUMBERED = re.compile(r"\s\^(\d{1,9})\s*$")
 _NAMING = re.compile(r"For: (.*)")
 
 
@@ -43,8 +44,10 @@ class WikiRules:
     """By folder, the entries that go."""
     nameless: Mapping[str, tuple[int, ...]] | None = None
     """By folder, the numbers of entries that stay and are to name nobody any more."""
+    called: tuple[str, ...] = ()
+    """What whoever wrote these is called."""
     names: tuple[str, ...] = ()
-    """Whom these name: ids, accounts, what the person was called."""
+    """What names whoever goes, and nobody else: ids and accounts."""
     commits: frozenset[str] = frozenset()
     """Commits that were made for what goes: nothing of their words stays."""
     quotes: Needles = field(default_factory=Needles)
@@ -73,7 +76,7 @@ class WikiRules:
                 page = _unnamed(page, number, self._someone(page))
             return page.to_bytes()
         except PageUnreadable:
-            return _cut(data, entries, self.names if nameless else ())
+            return _cut(data, entries, (*self.names, *self.called) if nameless else ())
 
     def message(self, commit: str, message: bytes) -> bytes:
         """The message without the lines that are about it."""
@@ -111,8 +114,8 @@ class WikiRules:
         return found is not None and self._names(found[1])
 
     def _someone(self, page: Page) -> Callable[[str], str]:
-        word, naming_ = _SOMEBODY.say(page.language), self._naming
-        return lambda text: naming_.sub(word, text) if naming_ else text
+        word, calling = _SOMEBODY.say(page.language), naming((*self.names, *self.called))
+        return lambda text: calling.sub(word, text) if calling else text
 
     def _someone_in(self, line: str) -> str:
         return self._naming.sub(_SOMEBODY.zh, line) if self._naming else line
@@ -150,13 +153,20 @@ def _unnamed(page: Page, number: int, someone: Callable[[str], str]) -> Page:
         return page
     lines = list(page.lines)
     for index in range(belief.item.start, belief.item.end):
-        lines[index] = replace(lines[index], text=someone(lines[index].text))
+        said, number_mark = _split(lines[index].text)
+        lines[index] = replace(lines[index], text=someone(said) + number_mark)
     if lines != list(page.lines):
         page = reread(page, lines)
     if number not in page.data:
         return page
     value, subject = (text and someone(text) for text in (belief.data.value, belief.data.subject))
     return with_data_lines(page, {number: replace(belief.data, value=value, subject=subject)})
+
+
+def _split(line: str) -> tuple[str, str]:
+    """A line, and the number at its end: what somebody calls themselves may look like one."""
+    found = _NUMBERED.search(line)
+    return (line[: found.start()], found[0]) if found else (line, "")
 
 
 def _cut(data: bytes, entries: Iterable[Entry], names: Iterable[str]) -> bytes:
@@ -167,9 +177,11 @@ def _cut(data: bytes, entries: Iterable[Entry], names: Iterable[str]) -> bytes:
     kept = []
     for line in data.splitlines(keepends=True):
         text = line.decode("utf-8", "replace").rstrip("\r\n")
-        marked = re.search(r"\^(\d{1,9})\s*$", text)
+        marked = _NUMBERED.search(text)
         if (marked and int(marked[1]) in numbers) or number_of(text) in numbers or needles.in_text(text):
             continue
         ending = line[len(line.rstrip(b"\r\n")) :]
-        kept.append(found.sub(_SOMEBODY.zh, text).encode() + ending if found and found.search(text) else line)
+        said, number_mark = _split(text)
+        unnamed = found.sub(_SOMEBODY.zh, said) + number_mark if found else text
+        kept.append(line if unnamed == text else unnamed.encode() + ending)
     return b"".join(kept)
