@@ -68,6 +68,7 @@ class Departures:
             SettingsWrong: the file of people cannot be used; nothing was changed.
             StorageFailed: the disk or git refuses: as `Erasures.carry_out`.
         """
+        tell("record", 0)
         whole = self._whole(name)
         if whole.id == OWNER and not even_owner:
             raise NotAllowed(_OWNER)

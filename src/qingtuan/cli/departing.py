@@ -16,6 +16,7 @@ _Reports = AsyncGenerator[Report | Result, None]
 
 async def look(app: App, arguments: Mapping[str, Any]) -> _Reports:
     """What would go with somebody, and what cannot be reached."""
+    yield Report("record", 0, 1)
     yield Result(_told(await _departures(app).look(str(arguments["person"]))))
 
 

@@ -62,7 +62,8 @@ async def _result(link: Link, shell: Shell, job: str, given: Mapping[str, Any]) 
     with bar(shell.clock) as tell:
         async for piece in link.run(job, given):
             if isinstance(piece, Report):
-                tell(shell.say(_STAGES[piece.what]), list(_STAGES).index(piece.what) + 1, len(_STAGES))
+                step, steps = list(_STAGES).index(piece.what) + 1, len(_STAGES)
+                tell(shell.say(_STAGES[piece.what]), *((step, steps) if piece.total is None else (0, piece.total)))
             elif isinstance(piece, Result):
                 found = piece.value
     return found
@@ -116,6 +117,7 @@ def _listed(names: list[str], language: Language) -> str:
 
 
 _STAGES = {
+    "record": Words("翻记录", "going through the record"),
     "history": Words("改写 git 历史", "rewriting the git history"),
     "indexes": Words("清索引", "clearing indexes"),
     "files": Words("清文件", "clearing files"),
@@ -127,7 +129,7 @@ _OWNER = Words(
     "That is the owner: all their chats and memory would go. If that is meant, add --even-the-owner.",
 )
 _SURE = Words("撤销不了。要抹掉吗？[y/N] ", "This cannot be undone. Forget them? [y/N] ")
-_WILL_GO = Words("会抹掉 {who} 的这些：", "Of {who} this goes:")
+_WILL_GO = Words("会抹掉 {who}：", "{who} will be forgotten:")
 _GONE = Words("抹掉了 {who}：", "{who} is forgotten:")
 _ALSO = Words("{person}（{more}）", "{person} ({more})")
 _TALK = Words(
@@ -135,8 +137,8 @@ _TALK = Words(
     "messages {messages}, replies {replies}; with what repeats them, events in all {events}",
 )
 _FILES = Words(
-    "发给模型的请求里的片段 {requests} 个，文件和图片 {media} 个",
-    "pieces of requests to the model {requests}, files and pictures {media}",
+    "存下的请求片段和旧页面 {requests} 份，文件和图片 {media} 个",
+    "stored pieces of requests and earlier pages {requests}, files and pictures {media}",
 )
 _MEMORY = Words(
     "自己的记忆 {pages} 页，会话摘要 {summaries} 份",

@@ -123,6 +123,7 @@ class Erasures:
                 begun.append(begin())
                 with suppress(QingtuanError):  # raised when it is tried again, after all else
                     self._leave_people(self._plan(begun[0]) or Plan())
+                tell("history", 0)
                 return self._renewal(begun[0])
 
             left_out = await self._library.store.renew(renewal, lambda done: tell("history", done))

@@ -69,7 +69,8 @@ def _question(found: Found, language: Language) -> str:
     known = found.trail.known
     lines = [_SURE.say(language).format(name=known.name, text=known.belief.statement)]
     if found.messages or found.repeated:
-        lines.append(_ALONG.say(language).format(messages=found.messages, repeated=found.repeated))
+        along = _ALONG if found.repeated else _ALONG_ALONE
+        lines.append(along.say(language).format(messages=found.messages, repeated=found.repeated))
     return "\n".join(lines)
 
 
@@ -101,6 +102,9 @@ _SURE = Words(
 _ALONG = Words(
     "说过它的消息（{messages} 条，整条）和重复它的回答、结果（{repeated} 处）也一起抹掉。",
     "The messages that said it ({messages}, whole ones) and what repeats it, replies and results ({repeated}), go too.",
+)
+_ALONG_ALONE = Words(
+    "说过它的消息（{messages} 条，整条）也一起抹掉。", "The messages that said it ({messages}, whole ones) go, too."
 )
 _FAR = Words("抹不到的：{parts}。", "Out of reach: {parts}.")
 _CHATS = Words("聊天软件里的记录，和换了说法的话", "the chat app's own record, and what was said in other words")
