@@ -52,9 +52,21 @@ class Departures:
         self._settings = settings
         self._inbox = Inbox(kit.record.log)
 
+    def find(self, name: str) -> Whole:
+        """Whoever has this id or account. Raises `NotThere`."""
+        people = self._kit.people
+        person = people.find(name) if is_account(name) else None
+        if person is None and not is_safe_name(name):
+            raise NotThere(_nobody(name))
+        whole = whole_of(self._kit.record.log, people, person.id if person else people.whose(name))
+        listed = any(person.id == whole.id for person in people)
+        if not (listed or self._parts.forgetting.knows(whole) or self._pages(whole)):
+            raise NotThere(_nobody(name))
+        return whole
+
     async def look(self, name: str) -> Outlook:
-        """What would go with whoever has this id or account. Raises `NotThere`."""
-        whole = self._whole(name)
+        """What would go with them. Raises as `find`."""
+        whole = self.find(name)
         return self._outlook(whole, self._leaving(whole)[1], await self._parts.erasures.beyond())
 
     async def forget(self, name: str, *, even_owner: bool = False, tell: Tell = nothing) -> tuple[Outlook, Erased]:
@@ -68,8 +80,8 @@ class Departures:
             SettingsWrong: the file of people cannot be used; nothing was changed.
             StorageFailed: the disk or git refuses: as `Erasures.carry_out`.
         """
+        whole = self.find(name)
         tell("record", 0)
-        whole = self._whole(name)
         if whole.id == OWNER and not even_owner:
             raise NotAllowed(_OWNER)
         self._kit.people.would_say(lambda text: forgotten(text, sorted(whole.ids), whole.named))
@@ -79,7 +91,7 @@ class Departures:
         def begin() -> Event:
             if self._talks(whole):
                 raise _Talking
-            leaving, counted = self._leaving(self._whole(name))
+            leaving, counted = self._leaving(self.find(name))
             counts.update(counted)
             return self._parts.forgetting.erase(leaving, Place(person=OWNER))
 
@@ -91,17 +103,6 @@ class Departures:
                 erased = await self._parts.erasures.carry_out(begin, tell)
                 return replace(found, counts=counts), erased
         raise LimitReached(_BUSY)
-
-    def _whole(self, name: str) -> Whole:
-        people = self._kit.people
-        person = people.find(name) if is_account(name) else None
-        if person is None and not is_safe_name(name):
-            raise NotThere(_nobody(name))
-        whole = whole_of(self._kit.record.log, people, person.id if person else people.whose(name))
-        listed = any(person.id == whole.id for person in people)
-        if not (listed or self._parts.forgetting.knows(whole) or self._pages(whole)):
-            raise NotThere(_nobody(name))
-        return whole
 
     def _pages(self, whole: Whole) -> int:
         folders = tuple(f"{Scope.parse(scope).folder}/" for scope in whole.scopes)

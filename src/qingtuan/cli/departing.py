@@ -16,8 +16,10 @@ _Reports = AsyncGenerator[Report | Result, None]
 
 async def look(app: App, arguments: Mapping[str, Any]) -> _Reports:
     """What would go with somebody, and what cannot be reached."""
+    departures, person = _departures(app), str(arguments["person"])
+    departures.find(person)
     yield Report("record", 0, 1)
-    yield Result(_told(await _departures(app).look(str(arguments["person"]))))
+    yield Result(_told(await departures.look(person)))
 
 
 async def forget(app: App, arguments: Mapping[str, Any]) -> _Reports:
