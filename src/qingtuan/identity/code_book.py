@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Literal
 
@@ -27,6 +27,9 @@ State = Literal["open", "shown", "used", "void"]
 
 LINK_LENGTH = 6
 """Characters of the code of a link: it counts from one known account only."""
+
+_SLACK = timedelta(minutes=1)
+"""By how much a clock may be put right."""
 
 _WORD = re.compile(r"[0-9A-Za-z０-９Ａ-Ｚａ-ｚ]+")
 _LONGEST = 4000
@@ -194,8 +197,11 @@ class CodeBook:
         )
         return [self._of(row) for row in rows]
 
-    def _now(self) -> tuple[int]:
-        return (_millis(self._clock.now()),)
+    def _now(self) -> tuple[int, int]:
+        """Between which moments a code expires that is open. One that would last longer was given before the clock was
+        set back, and nobody knows how long ago."""
+        now = self._clock.now()
+        return _millis(now), _millis(now + LIFETIME + _SLACK)
 
     def _of(self, row: Row) -> Given:
         event = self._log.get(row["event"])
@@ -206,7 +212,7 @@ class CodeBook:
         return Given(event, code, row["state"], row["shown"])
 
 
-_OPEN = "WHERE state IN ('open', 'shown') AND expires > ?"
+_OPEN = "WHERE state IN ('open', 'shown') AND expires > ? AND expires <= ?"
 
 
 def _millis(moment: datetime) -> int:

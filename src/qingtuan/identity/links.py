@@ -77,6 +77,11 @@ class Links:
         """The links that are in force of which this person is what became, oldest first."""
         return [link for link in self.all() if link.kept == person and link.parted is None]
 
+    def is_parted(self, link: str) -> bool:
+        """Whether the two of a link (`person.linked`, `person.claimed`) are two again."""
+        row = self._log.database.row("SELECT 1 FROM links WHERE event = ? AND parted IS NOT NULL", (link,))
+        return row is not None
+
     def merged(self) -> Mapping[str, str]:
         """By each id that went, the one that it became."""
         return {link.gone: link.kept for link in self.all() if link.parted is None}

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from qingtuan.confirmations import answers
 from qingtuan.confirmations.confirmation import Chat
-from qingtuan.errors import QingtuanError
+from qingtuan.errors import QingtuanError, SettingsWrong, StorageFailed
 from qingtuan.events.inbox import Received
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
@@ -234,7 +234,14 @@ class Linking:
     async def _carry_on(self, event: Event, received: Received, place: Place) -> None:
         """What follows from the decision: the file, the memory, and a word to both sides."""
         kit, kept = self._kit, str(event.payload["kept"])
-        joined = await self.unions.follow(event)
+        if self.unions.links.is_parted(event.id):
+            self._say(_NOT_ANY_MORE.say(self._language(place.person or "")), received, place, "link")
+            return
+        try:
+            joined = await self.unions.follow(event)
+        except (SettingsWrong, StorageFailed) as error:
+            self._not_yet(error, received, place)
+            return
         place = Place(place.session, place.space, None, kept)
         language = self._language(kept)
         claimed = event.kind is Kind.PERSON_CLAIMED
@@ -253,6 +260,14 @@ class Linking:
                 self._word(say, given, there, more=_memory(joined, language), **facts)
             if kept != OWNER:
                 self._word_to_owner(say, event, kept)
+
+    def _not_yet(self, error: QingtuanError, received: Received, place: Place) -> None:
+        """It is decided, and the file cannot say so yet. The message stays open: the next start takes it up, and tells
+        all whom it concerns."""
+        text = _NOT_YET.say(self._language(place.person or ""))
+        with self._work.saying() as say, self._log.transaction():
+            self._log.append(Kind.TURN_FAILED, place, {"detail": str(error)}, cause=received.event.id)
+            say(notice(received.channel, text), place, received.event.id)
 
     # Saying
 
@@ -382,5 +397,10 @@ _GUESSED = Words(
 )
 _SHOWN_TO_ALL = Words(
     "你的码被发到群里了，作废了。还要就重新要一个。", "Your code was shown in a group and is void. Ask for a new one."
+)
+_NOT_YET = Words(
+    "定下了，可这会儿写不下来，主人那边要先修一下；修好后下次启动就生效，到时告诉你。",
+    "That is decided, but cannot be written down now; the owner has to mend something first. It counts from the next "
+    "start on, and you will hear.",
 )
 _BROKE = Words("现在办不了，主人那边要先修一下。", "This cannot be done now; the owner has to mend something first.")

@@ -57,6 +57,8 @@ class Unions:
         for link in self.links.all():
             with self._noting(link.event):
                 parting = self._log.get(link.parted) if link.parted else None
+                if parting is not None and self.links.written(link.event.id) is None:
+                    continue  # the file never said it, and need not
                 for event in (link.event, *([parting] if parting else [])):
                     if self.links.written(event.id) is None:
                         self._write(event)
@@ -141,8 +143,10 @@ class Unions:
 
     def _parted_by_hand(self, link: Link) -> bool:
         """Whether the owner gave all that came with a link to somebody else, in the file."""
-        kept, now = self._kit.people.whose(link.kept), map(self._kit.people.find, link.accounts)
-        return bool(link.accounts) and all(person is None or person.id != kept for person in now)
+        # While the file does not say so yet, they are still who they were.
+        yet = {link.gone} if self.links.written(link.event.id) is None else set[str]()
+        theirs, now = {self._kit.people.whose(link.kept), *yet}, map(self._kit.people.find, link.accounts)
+        return bool(link.accounts) and all(person is None or person.id not in theirs for person in now)
 
     async def _part_by_file(self, link: Link) -> None:
         facts = {"kept": link.kept, "gone": link.gone, "accounts": list(link.accounts), "link": link.event.id}
