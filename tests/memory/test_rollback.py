@@ -84,3 +84,12 @@ async def test_a_page_that_is_as_asked_for_already_tells_nothing(world: World) -
     by = world.by("")
     assert await world.undoing.page_to(PROFILE, "HEAD", by) == ()
     assert told_since(world, seq) == []
+
+
+async def test_an_entry_that_was_reworded_by_hand_says_so(world: World) -> None:
+    await world.add("不吃香菜")
+    assert "手改" not in why(world, "1")[-1]
+    world.wiki.edit(PROFILE, world.page(PROFILE).replace("不吃香菜 ^1", "少吃香菜 ^1"))
+    await world.memory.edited([PROFILE])
+    assert why(world, "1")[0] == "#1 少吃香菜"
+    assert "手改" in why(world, "1")[-1]

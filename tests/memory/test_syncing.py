@@ -197,7 +197,7 @@ class TestTurns:
         await two.push()
         before = one.current()
         await one.pull()
-        assert "远程" in await one.undoing.last(one.by("/undo"))
+        assert "拿来远程的" in await one.undoing.last(one.by("/undo"))
         assert one.current() == before
         await meet(one, two)
         assert two.current() == before

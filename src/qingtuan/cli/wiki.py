@@ -97,7 +97,7 @@ async def _look(args: argparse.Namespace, history: History, shell: Shell) -> int
             shell.out(printable(_line(entry, shell)))
     elif args.action == "diff":
         old = args.old or await _before(history, args.page)
-        shell.out(printable(await history.diff(args.page, old, args.new)))
+        shell.out(printable(await history.diff(args.page, old, args.new)).rstrip("\n"))
     else:
         shell.out(printable(await _page(history, args, shell)))
     return 0
@@ -139,7 +139,7 @@ async def _before(history: History, page: str) -> str | None:
 
 
 def _line(entry: Entry, shell: Shell) -> str:
-    who = shell.say(_BY_HAND) if entry.by_hand else " ".join(entry.people)
+    who = shell.say(_BY_HAND) if entry.by_hand else " ".join(entry.people) or entry.author
     when = f"{entry.time.astimezone(shell.settings.zone):%Y-%m-%d %H:%M}"
     return f"{entry.commit[:8]}  {when}  {who}  {entry.subject}"
 

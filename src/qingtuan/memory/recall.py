@@ -169,6 +169,8 @@ class Recall:
             # What it said before may have been for fewer people than what it says now.
             text = event.payload.get("text", "") if self._shown(event, view) else "…"
             lines.append(words.say(language).format(when=_moment(event, listener), text=text))
+        if story and story[-1].kind is Kind.BELIEF_WRITTEN and story[-1].payload.get("text") != known.belief.statement:
+            lines.append(_REWORDED.say(language))
         return "\n".join(lines)
 
     def _said(self, known: Known, story: Sequence[Event]) -> Event | None:
@@ -248,8 +250,9 @@ _WRITTEN_THERE = Words("那里写于 {day}", "written there on {day}")
 _UNDATED = Words("那里没有日期", "undated there")
 _SAID_ELSEWHERE = Words("原话不是在这里说的。", "It was not said where you can read it.")
 _BY_HAND = Words("是手写在页面里的，没有对应的话。", "It was written into the page by hand; nothing was said.")
-_ERASED = Words("原话已经不在记录里了。", "What was said is not in the record any more.")
+_ERASED = Words("原话不在这里的记录里。", "What was said is not in the record here.")
 _WRITTEN = Words("- {when} 写成：{text}", "- {when} written as: {text}")
 _AGAIN = Words("- {when} 又说了一次", "- {when} said again")
 _GONE = Words("- {when} 拿掉了", "- {when} taken away")
+_REWORDED = Words("- 后来在页面里手改成现在的样子", "- reworded by hand in the page since")
 _RETRACTED = Words("- {when} 移到历史", "- {when} moved to history")

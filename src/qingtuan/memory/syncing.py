@@ -256,7 +256,7 @@ class Syncing:
             settled[:] = self._landing.reconciled(arrived, by, trusted=trusted)
             pages = [(path, data) for one in settled for path, data in sorted(one.pages.items())]
             changes = [Change(path, self._landing.content(path), data) for path, data in pages]
-            message = f"远程的 {arrived.standing.theirs_only} 个提交（{commit[:8]}）"
+            message = f"拿来远程的 {arrived.standing.theirs_only} 个提交（{commit[:8]}）"
             return Arrangement(changes, message, joins=commit)
 
         written = await self._writer.arrange(by, plan)
