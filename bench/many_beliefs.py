@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import date, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from bench.instance import Instance, Model, cpu, instance, mean, paraphrases, quantile, scripted_model
@@ -28,7 +28,7 @@ from qingtuan.indexes.indexes import Index, Indexes
 from qingtuan.memory.acts import Wish
 from qingtuan.memory.injection import Budget
 from qingtuan.memory.library import Library
-from qingtuan.memory.recall import Listener, Recall
+from qingtuan.memory.recall import Listener, Question, Recall
 from qingtuan.memory.wiki.data_comment import BeliefData
 from qingtuan.memory.wiki.lines import Line
 from qingtuan.memory.wiki.page import new_page, read_page
@@ -36,7 +36,8 @@ from qingtuan.memory.wiki.surgery import with_data_lines
 
 _PAGES = 1000
 _ON_PAGE = 10
-_TODAY = date(2026, 11, 29)
+_NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
+_TODAY = _NOW.date()
 _QUESTIONS = [question for _, question in paraphrases()]
 
 
@@ -122,7 +123,7 @@ def _filled(index: Index, library: Library) -> Index:
 async def _queries(open_one: Instance, recall: Recall) -> list[Row]:
     reader = open_one.app.kit.people.reader(Speaker().account, Speaker().space)
     view = sight(reader)
-    searches = await _times(lambda words: recall.search(view, words, 5, today=_TODAY))
+    searches = await _times(lambda words: recall.search(view, Question(words, _NOW), 5))
     injections = await _times(lambda words: recall.injection(reader, words))
     query, text = "recall query, 10,000 beliefs of one person", "memory text of a turn, 10,000 beliefs"
     peers = "memsearch p50 205 (wall)"

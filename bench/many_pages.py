@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from bench.instance import Instance, Model, cpu, instance, mean, paraphrases, quantile, scripted_model
@@ -22,13 +22,15 @@ from qingtuan.home import Home
 from qingtuan.identity.privacy import sight
 from qingtuan.identity.scopes import Visibility
 from qingtuan.memory.acts import Wish
+from qingtuan.memory.recall import Question
 from qingtuan.memory.wiki.data_comment import BeliefData
 from qingtuan.memory.wiki.edits import NewBelief, with_current
 from qingtuan.memory.wiki.page import new_page
 
 _PAGES = 10_000
 _FEWER = 1_000
-_TODAY = date(2026, 11, 29)
+_NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
+_TODAY = _NOW.date()
 _FOLDER = "users/owner/preferences"
 _OLD = 3600.0
 """Seconds by which the files are older than the start: what was written this very second is read again."""
@@ -151,9 +153,9 @@ async def _searched(open_one: Instance, most: int) -> list[float]:
     view = sight(open_one.app.kit.people.reader(Speaker().account, Speaker().space))
     taken = []
     for _, question in paraphrases()[:most]:
-        await parts.recall.search(view, question, 5, today=_TODAY)
+        await parts.recall.search(view, Question(question, _NOW), 5)
         began = cpu()
-        await parts.recall.search(view, question, 5, today=_TODAY)
+        await parts.recall.search(view, Question(question, _NOW), 5)
         taken.append(cpu() - began)
     return taken
 

@@ -9,8 +9,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from qingtuan.language import Language
-from qingtuan.memory.beliefs import Candidate, Decision, Standing, Write, decide, event_time
+from qingtuan.memory.beliefs import Candidate, Decision, Same, Standing, Write, event_time
 from qingtuan.memory.changes import apply
+from qingtuan.memory.deciding import decide
 from qingtuan.memory.holdings import Entry, Holdings, Pages
 from qingtuan.memory.wiki.page import Page, parse
 
@@ -52,6 +53,7 @@ class Wiki:
     aliases: Mapping[str, str] = field(default_factory=dict)
     unreadable: tuple[str, ...] = ()
     times: dict[str, datetime] = field(default_factory=dict)
+    again: dict[int, list[str]] = field(default_factory=dict)
 
     def standing(self, now: datetime) -> Standing:
         return Standing(
@@ -64,6 +66,7 @@ class Wiki:
             self.aliases,
             unreadable=self.unreadable,
             said=lambda event: self.times.get(event) or event_time(event),
+            again=lambda number: self.again.get(number, ()),
         )
 
     def decide(self, candidate: Candidate, now: datetime | None = None) -> Decision:
@@ -81,6 +84,10 @@ class Wiki:
             changed = apply(self.pages, decision.changes, now.astimezone(self.zone).date())
             assert set(changed) == decision.paths
             self.pages.update(changed)
+            for number, event in decision.again:
+                self.again.setdefault(number, []).append(event)
+        if isinstance(decision, Same) and decision.number is not None:
+            self.again.setdefault(decision.number, []).append(candidate.source or "")
         return decision
 
     def put(self, path: str, text: str) -> None:

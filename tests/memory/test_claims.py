@@ -36,13 +36,21 @@ def checked(words: str, evidence: str | None = None, **fields: Any) -> Backed | 
         ("放暑假起我不喝咖啡", {"value": "不喝咖啡", "since": "放暑假"}, "", "", "不喝咖啡", False),
         ("到年底我都不喝咖啡", {"value": "不喝咖啡", "until": "年底"}, "", "2026-12-31", "不喝咖啡", True),
         ("到今年底我都不喝咖啡", {"value": "不喝咖啡", "until": "今年底"}, "", "2026-12-31", "不喝咖啡", True),
+        # what a model leaves out, code reads
+        ("上周起我不喝咖啡", {"value": "不喝咖啡"}, "2026-11-16", "", "不喝咖啡", True),
+        ("从明年开始，我不喝咖啡", {"value": "不喝咖啡"}, "2027-01-01", "", "不喝咖啡", True),
+        ("我不喝咖啡，到六月底为止", {"value": "不喝咖啡"}, "", "2027-06-30", "不喝咖啡", True),
+        ("明年之前我不喝咖啡", {"value": "不喝咖啡", "until": "明年"}, "", "2026-12-31", "不喝咖啡", True),
+        ("我不吃香菜，从下个月起不喝咖啡", {"value": "不吃香菜"}, "", "", "不吃香菜", True),
+        ("接下来两周我住酒店", {"value": "住酒店"}, "", "2026-12-12", "住酒店", True),
+        ("I drink no coffee until Friday", {"value": "no coffee"}, "", "2026-12-04", "no coffee", True),
         ("周三别给我排会", {"type": "rule", "value": "周三别给我排会"}, "", "", "周三别给我排会", True),
         ("下周三去北京", {"type": "event", "value": "去北京"}, "", "2026-12-02", "去北京（2026-12-02）", True),
         ("下周三去北京", {"type": "event", "value": "下周三去北京"}, "", "2026-12-02", "2026-12-02去北京", True),
         ("下周三去北京出差", {"value": "北京", "predicate": "出差去哪"}, "", "2026-12-02", "北京（2026-12-02）", True),
         ("下周三到上海出差", {"value": "上海", "predicate": "出差去哪"}, "", "2026-12-02", "上海（2026-12-02）", True),
         ("下周起我不喝咖啡", {"value": "不喝咖啡", "since": "下周"}, "2026-11-30", "", "不喝咖啡", True),
-        ("以后叫我阿明", {"type": "rule", "value": "叫我阿明", "since": "以后"}, "", "", "叫我阿明", True),
+        ("以后叫我阿明", {"type": "rule", "value": "叫我阿明", "since": "以后"}, "2026-11-29", "", "叫我阿明", True),
         ("我女儿今年五岁", {"type": "profile", "value": "五岁", "since": "今天"}, "", "", "五岁", True),
         ("周五之前要交报告", {"type": "task", "value": "交报告"}, "", "2026-12-04", "交报告（2026-12-04）", True),
         (
@@ -68,7 +76,7 @@ def test_days_are_those_that_the_person_named_as_code_reads_them(
 ) -> None:
     found = checked(said, **fields)
     assert found is not None
-    days = [day.isoformat() if day else "" for day in (found.since, found.until)]
+    days = [f"{day:%Y-%m-%d}" if day else "" for day in (found.since, found.until)]
     assert (*days, found.value, found.explicit) == (since, until, value, write)
 
 

@@ -328,7 +328,8 @@ async def test_a_candidate_carries_its_source_its_person_and_its_day(talk: Talk)
     assert (candidate.source, candidate.via, found.by.cause) == (message.id, "cli", message.id)
     assert (candidate.kind, candidate.topic, candidate.subject) == ("preference", "图书馆", "我")
     assert (candidate.predicate, candidate.value) == ("座位偏好", "二楼安静区")
-    assert (candidate.since, candidate.until, candidate.visibility) == (None, None, Visibility.PRIVATE)
+    assert (candidate.since, candidate.until) == (date(2026, 11, 29), None)  # 以后: of all days to come
+    assert candidate.visibility is Visibility.PRIVATE
     assert found.by.words == "我以后图书馆优先坐二楼安静区"
     assert candidate.said_at.date() == date(2026, 11, 29)
 

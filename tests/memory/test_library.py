@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,11 @@ from qingtuan.identity.scopes import SHARED, Scope, Visibility
 from qingtuan.indexes.base import Hit, Query
 from qingtuan.memory.known import Known, Name, type_of
 from qingtuan.memory.library import Library
+from qingtuan.memory.recall import Question
 from qingtuan.memory.wiki.page import parse
 from qingtuan.messages import Space
 from tests.fakes.embedder import CountingEmbedder
-from tests.memory.world import GROUP, World
+from tests.memory.world import GROUP, ZONE, World
 
 PROFILE = "users/owner/profile.md"
 SEATS = "users/owner/preferences/seats.md"
@@ -230,10 +233,11 @@ async def test_what_falls_away_makes_room_for_what_does_not(world: World) -> Non
     data = {f"_{number}": "until: 2026-01-01" for number in range(1, 41)}
     world.wiki.edit(PROFILE, page(*over, "书房朝南 ^50", **data))
     await world.memory.edited([PROFILE])
-    today = world.clock.now().date()
-    hits = await world.recall.search(sight(world.reader()), "书房", 3, today=today)
+    question = Question("书房", world.clock.now().astimezone(ZONE))
+    hits = await world.recall.search(sight(world.reader()), question, 3)
     assert [one.belief.text for one in hits if isinstance(one, Known)] == ["书房朝南"]
-    then = await world.recall.search(sight(world.reader()), "书房", 3, today=today, as_of=today.replace(year=2025))
+    past = replace(question, as_of=(date(2025, 11, 29), date(2025, 11, 29)))
+    then = await world.recall.search(sight(world.reader()), past, 3)
     assert len(then) == 3
 
 

@@ -142,10 +142,15 @@ async def test_history_only_when_asked(world: World, call: Caller) -> None:
     for query in ("以前的座位偏好", "2026年11月29日的座位偏好", "what was my 座位偏好 back then"):
         text = (await call("memory_search", query=query)).text
         assert "曾经：图书馆：优先三楼靠窗（#1, 2026-11-29~2026-12-08" in text
-        assert "二楼安静区" in text
-    then = (await call("memory_search", query="座位偏好", as_of="2026-12-01")).text
-    assert "三楼靠窗" in then
-    assert "二楼" not in then
+        assert ("二楼安静区" in text) == ("29日" not in query)
+    for as_of in ("2026-12-01", "2026-11", "上周", "last week"):
+        then = (await call("memory_search", query="座位偏好", as_of=as_of)).text
+        assert "三楼靠窗" in then
+        assert "二楼" not in then
+    with pytest.raises(ToolFailed, match="as_of"):
+        await call("memory_search", query="座位偏好", as_of="放暑假的时候")
+    with pytest.raises(ToolFailed, match="since"):
+        await call("remember", "记住坐一楼", content="坐一楼", since="some day")
 
 
 async def test_what_is_of_others_is_marked_has_no_number_or_page_and_is_material(world: World, call: Caller) -> None:

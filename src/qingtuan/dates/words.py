@@ -299,8 +299,8 @@ def _rule(pattern: str, read: _Reader) -> tuple[re.Pattern[str], _Reader]:
 
 
 _RULES: tuple[tuple[re.Pattern[str], _Reader], ...] = (
-    _rule(r"(大前|大后|前|后)(天)", _near_zh),
-    _rule(r"(今|明|昨)(天|日|儿|早上?|晚上?|晨|夜)(?!餐|饭|报)", _near_zh),
+    _rule(r"(大前|大后|前|(?<!先天和)(?<!先天)后)(天)(?!性|免疫|养成|努力)", _near_zh),
+    _rule(r"(今|明|昨)(天|日|儿|早上?|晚上?|晨|夜)(?!餐|饭|报|头条|说法|方舟|香|之|帝国|边缘|重现|黄花)", _near_zh),
     _rule(
         r"\b(?:the\s+)?(?:day\s+after\s+tomorrow|day\s+before\s+yesterday|yesterday|today|tonight|tomorrow)\b", _near_en
     ),
@@ -310,7 +310,8 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader], ...] = (
         _week_zh,
     ),
     _rule(r"(?:\b(next|this|last|coming|every|each|on)\s+)?\b" + _WEEKDAY, _week_en),
-    _rule(rf"({_N})个?(天|周|星期|礼拜|月){_LATER}", _later_zh),
+    # 六个月后 is a distance, 六月以后 is not.
+    _rule(rf"({_N})个?(天|周|星期|礼拜|(?<=[个两])月){_LATER}", _later_zh),
     _rule(rf"\bin\s+({_EN})\s+(day|week|month)s?\b|\b({_EN})\s+(day|week|month)s?\s+(?:later|from\s+now)\b", _later_en),
     _rule(rf"(?:(\d{{4}})年|(明年|今年))?({_N})月({_N})[日号]", _month_day_zh),
     _rule(rf"(?:(下个?月|这个?月|本月)|(?<![A-Za-z0-9第月年-]))({_N})[日号](?![线楼门院房座厅店机码馆])", _day_zh),

@@ -48,6 +48,18 @@ class Recorded:
     path: str
     new: NewBelief
     until: date
+    above: frozenset[int] = frozenset()
+    """Entries of 历史 that stay above it though they began no later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redated:
+    """An entry of 历史 gets other days, and data to match."""
+
+    path: str
+    number: int
+    data: BeliefData
+    until: date
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +92,7 @@ class Annotated:
     data: BeliefData
 
 
-Change = Created | Numbered | Added | Recorded | Superseded | Ended | Annotated
+Change = Created | Numbered | Added | Recorded | Redated | Superseded | Ended | Annotated
 
 
 def apply(pages: Mapping[str, Page], changes: Iterable[Change], day: date) -> dict[str, Page]:
@@ -118,7 +130,9 @@ def _changed(page: Page, change: Change, day: date) -> Page:
         case Added():
             return edits.with_current(page, change.new, day)
         case Recorded():
-            return edits.with_history(page, change.new, change.until, day)
+            return edits.with_history(page, change.new, change.until, day, change.above)
+        case Redated():
+            return edits.redated(page, change.number, change.data, change.until, day)
         case Superseded():
             return edits.superseded(page, change.number, change.new, change.until, day)
         case Ended():

@@ -15,11 +15,14 @@ from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 from typing import Any, cast, get_args
 
+from qingtuan.clock import day_of
 from qingtuan.identity.evidence import OwnWords, chinese_numbers, squeezed
 from qingtuan.identity.redaction import has_secret, readable
+from qingtuan.memory.lasting import lasting_at
 from qingtuan.memory.likeness import negations
+from qingtuan.memory.occasions import is_occasion
 from qingtuan.memory.periods import Period, periods, spelled_out
-from qingtuan.memory.statements import Spot, is_lasting, spot_of, unfit, worth_reading
+from qingtuan.memory.statements import Spot, is_lasting, place_of, spot_of, unfit, worth_reading
 from qingtuan.memory.topics import Kind
 from qingtuan.memory.wiki.one_line import flat
 from qingtuan.models.embedded.guards import negation_kept
@@ -175,7 +178,7 @@ def _claim(item: dict[str, Any]) -> Claim | None:
 
 def backed(claim: Claim, said: Said) -> Backed | None:
     """The claim as its message bears it out; None if it does not."""
-    span = _span(said.words, claim.evidence)
+    span = place_of(claim.evidence, said.words)
     if span is None or claim.confidence < LEAST_CONFIDENCE or not claim.predicate or not claim.value:
         return None
     if _is_secret(claim) or not worth_reading(claim.evidence):
@@ -188,7 +191,7 @@ def backed(claim: Claim, said: Said) -> Backed | None:
     named = periods(said.words, said.said_at, said.zone)
     if not _grounded(claim.value, said.words, named):
         return None
-    return _dated(claim, said, spot, named)
+    return _dated(claim, said, span, named)
 
 
 def _turned(spot: Spot, claim: Claim) -> bool:
@@ -210,24 +213,6 @@ def _gone(spot: Spot, claim: Claim) -> bool:
     """Whether a statement is about what once was, and the claim says that it is so."""
     once = _ONCE.search(spot.clause)
     return once is not None and _ONCE.search(claim.value) is None and not claim.until
-
-
-_EDGES = " \t“”\"'‘’「」『』。，,.!！?？…;；:："
-
-
-def _span(words: str, piece: str) -> tuple[int, int] | None:
-    """Where a piece stands in a message, spaces, letter case and width aside."""
-    sought = squeezed(piece.strip(_EDGES))
-    letters: list[str] = []
-    places: list[int] = []
-    plain, origin = readable(words)
-    for index, character in enumerate(plain):
-        for letter in character.casefold():
-            if not letter.isspace():
-                letters.append(letter)
-                places.append(origin[index])
-    start = "".join(letters).find(sought) if len(sought) > 1 else -1
-    return (places[start], places[start + len(sought) - 1] + 1) if start >= 0 else None
 
 
 _MASK = re.compile(r"已隐去|\[hidden:")
@@ -267,26 +252,36 @@ def _grounded(value: str, words: str, named: Sequence[Period]) -> bool:
     return any(letter.isalnum() for letter in plain)
 
 
-def _dated(claim: Claim, said: Said, spot: Spot, named: Sequence[Period]) -> Backed:
+def _dated(claim: Claim, said: Said, span: tuple[int, int], named: Sequence[Period]) -> Backed:
     """With its days: those that the person named, as code reads them."""
+    spot = spot_of(said.words, *span)
     since, since_known = _period(claim.since, said, named)
     until, until_known = _period(claim.until, said, named)
     here = periods(spot.sentence, said.said_at, said.zone)
     day = here[0] if len(here) == 1 else None
     kind = "event" if day is not None and _is_plan(claim.kind, day, spot, said) else claim.kind
-    occasion = kind in ("event", "task")
+    occasion = is_occasion(kind)
     if occasion and since is None and until is None:
         since, until = (day, day) if kind == "event" else (None, day)
     first, last = since.first if since else None, until.last if until else None
     if occasion:
         last = last or (since.last if since else None)
+    else:
+        # What the words around a day make of it is known better than by a model that writes down the day alone.
+        at = place_of(claim.value, said.words) or span
+        told = lasting_at(said.words, *at, said.said_at, said.zone)
+        today = day_of(said.said_at, said.zone) if told.anew else None
+        first, last = told.since or first or today, told.until or last
     value = spelled_out(claim.value, said.said_at, said.zone, every=occasion)
     if occasion and last is not None and not periods(value, said.said_at, said.zone):
-        days = last.isoformat() if first in (None, last) else f"{first}~{last}"
+        days = str(last) if first is None or str(first) == str(last) else f"{first}~{last}"
         value = f"{value}（{days}）" if _HAN.search(value) else f"{value} ({days})"
     explicit = claim.explicit and since_known and until_known and OwnWords(said.words).hold(claim.value)
-    # What lies ahead is known already: the days stand in the value, and it is over after the last one.
-    return Backed(claim, kind, value, explicit, spot, None if occasion else first, last)
+    # What lies ahead is known already: the days stand in the value, and it is over after the last one. What has been,
+    # has been for good.
+    if occasion:
+        first, last = None, last if last is not None and last >= day_of(said.said_at, said.zone) else None
+    return Backed(claim, kind, value, explicit, spot, first, last)
 
 
 _STRETCH = re.compile(

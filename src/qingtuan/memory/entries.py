@@ -16,7 +16,14 @@ def pages_of(pages: Pages, number: int) -> tuple[str, ...]:
 
 def is_current(belief: Belief, today: date) -> bool:
     """Whether it holds today: under 当前, begun, and not past its last day."""
-    return belief.current and _holds(belief.data, today)
+    return belief.current and is_begun(belief.data, today) and not is_over(belief, today)
+
+
+def is_begun(data: BeliefData, today: date) -> bool:
+    """Whether its first day has come. What somebody said to hold already has begun, also where it is still the day
+    before: who said it may have been further east."""
+    said = data.source is not None and not data.plan
+    return said or data.since is None or data.since <= today
 
 
 def is_over(belief: Belief, today: date) -> bool:
@@ -26,9 +33,20 @@ def is_over(belief: Belief, today: date) -> bool:
 
 def held_on(belief: Belief, day: date) -> bool:
     """Whether it held on `day`, as far as its days say. Without any day only what stands under 当前 holds."""
-    known = belief.data.since is not None or belief.data.until is not None
-    return _holds(belief.data, day) if known else belief.current
+    return held_in(belief, day, day)
 
 
-def _holds(data: BeliefData, day: date) -> bool:
-    return (data.since is None or data.since <= day) and (data.until is None or day <= data.until)
+def held_in(belief: Belief, first: date, last: date) -> bool:
+    """Whether it held on any of these days. What was dropped before it began held on none."""
+    data = belief.data
+    if data.since is None and data.until is None:
+        return belief.current
+    begun, over = data.since or date.min, data.until or date.max
+    return begun <= over and begun <= last and first <= over
+
+
+def has_held(belief: Belief, today: date) -> bool:
+    """Whether it held at any time up to today, as far as its days say."""
+    if not belief.current and belief.data.since is None and belief.data.until is None:
+        return True  # somebody wrote it into 历史
+    return held_in(belief, date.min, today)

@@ -16,9 +16,10 @@ from qingtuan.identity.scopes import Role, Scope
 from qingtuan.ids import Ids
 from qingtuan.language import Words
 from qingtuan.memory.acts import MAY_NOT_WRITE, By, Outcome, Remembered, Wish
-from qingtuan.memory.beliefs import Candidate, Decision, Review, Same, Standing, Write, decide
+from qingtuan.memory.beliefs import Candidate, Decision, Review, Same, Standing, Write
 from qingtuan.memory.candidates import Candidates, proposal
-from qingtuan.memory.changes import Recorded, apply
+from qingtuan.memory.changes import apply
+from qingtuan.memory.deciding import decide
 from qingtuan.memory.editing import Editing
 from qingtuan.memory.holdings import Holdings
 from qingtuan.memory.keeping import Keeping, Rule, Statement, claimed
@@ -167,6 +168,9 @@ class Memory:
             if known is not None:
                 self.writer.seen_again(known, by)
             return Remembered("same", known)
+        for number, event in decision.again:
+            if (told := self.library.known(scope, number)) is not None:
+                self.writer.seen_again(told, replace(by, cause=event))
         old = self.library.known(scope, decision.ended[0]) if decision.ended else None
         past = known is not None and not known.belief.current
         outcome: Outcome = "past" if past else ("replaced" if old else "new")
@@ -255,7 +259,7 @@ _REVIEW_FIRST = Words("这里记之前先给人看。", "Entries are reviewed he
 def _is_late(candidate: Candidate, decision: Write, standing: Standing) -> bool:
     """Whether a candidate would only be history, since something later is known; not since it is over by itself."""
     over = candidate.until is not None and candidate.until < standing.today
-    return not over and any(isinstance(change, Recorded) for change in decision.changes)
+    return not over and decision.late
 
 
 def _waits(reason: Words) -> Remembered:

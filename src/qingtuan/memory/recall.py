@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from operator import is_
 
 from qingtuan.clock import Clock, day_of
@@ -14,10 +14,11 @@ from qingtuan.events.log import Event, Log
 from qingtuan.identity.privacy import EventSight, Sight, may_write, sight
 from qingtuan.identity.scopes import Reader, Scope
 from qingtuan.language import Language, Words
-from qingtuan.memory.entries import held_on, is_current
+from qingtuan.memory.entries import has_held, held_in, is_current
 from qingtuan.memory.injection import Budget, Front, Injection, Sources, front_of, inject
 from qingtuan.memory.known import Known, Note, name_for
 from qingtuan.memory.library import Library
+from qingtuan.memory.likeness import fold, normalise_subject
 from qingtuan.memory.periods import periods
 from qingtuan.memory.story import story_of
 
@@ -30,6 +31,10 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 """Words that ask for history (memory.md, Recall)."""
+_ASKS = re.compile(
+    r"[?？]|[吗呢么]|哪|什么|谁|多少|[几怎]|\b(?:what|where|who|whom|when|which|how|did|was|were)\b", re.IGNORECASE
+)
+"""Words of a question: days that are named beside it are those that it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,39 @@ class Listener:
 
     zone: tzinfo
     language: Language
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is looked for, and of which days."""
+
+    query: str
+    now: datetime
+    """When it is asked, aware, in the person's zone."""
+    as_of: tuple[date, date] | None = None
+    """The first and the last of the days that are asked about, if somebody named them."""
+    words: str = ""
+    """The person's own words: a query need not have all of them."""
+
+    @property
+    def today(self) -> date:
+        return self.now.date()
+
+    @property
+    def about(self) -> tuple[date, date] | None:
+        """The days that its words are about: the one time in them that is over or to come."""
+        asked = [self.query, *([self.words] if _ASKS.search(self.words) else [])]
+        for text in asked:
+            named = periods(text, self.now, self.now.tzinfo or UTC)
+            if len(named) == 1 and not named[0].first <= self.today <= named[0].last:
+                return named[0].first, named[0].last
+        return None
+
+    @property
+    def past(self) -> bool:
+        """Whether it is about what was believed once."""
+        days = self.as_of or self.about
+        return bool(_PAST.search(self.query) or _PAST.search(self.words)) or (days is not None and days[0] < self.today)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +113,21 @@ class Recall:
         """Characters of memory that a request may carry."""
         return self._budget.whole
 
-    async def search(
-        self, view: Sight, query: str, limit: int, *, today: date, as_of: date | None = None
-    ) -> list[Known | Note]:
-        """What is believed now and answers a query, best first. History only if the query asks for it, or with
-        `as_of`: then what held on that day."""
-        past = as_of is not None or _asks_for_the_past(query, today)
+    async def search(self, view: Sight, question: Question, limit: int) -> list[Known | Note]:
+        """What is believed now and answers a query, best first. History only if the question is about the past.
+
+        With `as_of` what held on those days, and nothing else. Where only the words are about some days, they may
+        also tell what an entry is about (去年搬的家): then what answers a question without having held on them makes
+        way for what did.
+        """
 
         def wanted(one: Known | Note) -> bool:
-            return _wanted(one, today, as_of, past=past)
+            return _wanted(one, question)
 
-        return await self._library.search(view, query, limit, past=past, wanted=wanted)
+        about = question.about if question.as_of is None else None
+        most = limit if about is None else 2 * limit
+        found = await self._library.search(view, question.query, most, past=question.past, wanted=wanted)
+        return found if about is None else _of_days(found, *about)[:limit]
 
     async def injection(self, reader: Reader, words: str) -> Injection:
         """The memory text for a turn of `reader` that says `words`: what a turn gets and what a preview shows."""
@@ -203,24 +245,35 @@ class Recall:
         return [event for event in told if not event.payload.get("gone") or event.payload["scope"] == str(known.scope)]
 
 
-def _asks_for_the_past(query: str, today: date) -> bool:
-    """Whether a question is about what was believed once: by its words, or by a day that is over."""
-    noon = datetime.combine(today, time(12), UTC)
-    return bool(_PAST.search(query)) or any(period.last < today for period in periods(query, noon, UTC))
-
-
 def _same(made: Sources, now: Sources) -> bool:
     """Whether what stands in front is made from the very same. What holds today is one object until a page changes."""
     same = (made.today, made.zone, made.language) == (now.today, now.zone, now.language)
     return same and len(made.current) == len(now.current) and all(map(is_, made.current, now.current))
 
 
-def _wanted(one: Known | Note, today: date, as_of: date | None, *, past: bool) -> bool:
+def _wanted(one: Known | Note, question: Question) -> bool:
     if isinstance(one, Note):
-        return as_of is None
-    if as_of is not None:
-        return held_on(one.belief, as_of)
-    return past or is_current(one.belief, today)
+        return question.as_of is None
+    if question.as_of is not None:
+        return held_in(one.belief, *question.as_of)
+    about, today = question.about, question.today
+    planned = about is not None and about[0] > today and held_in(one.belief, *about)
+    return planned or is_current(one.belief, today) or (question.past and has_held(one.belief, today))
+
+
+def _of_days(found: Sequence[Known | Note], first: date, last: date) -> list[Known | Note]:
+    """Without what answers the same question as something that held on these days, and did not hold then."""
+    held = [isinstance(one, Known) and held_in(one.belief, first, last) for one in found]
+    told = {_asked(one) for one, then in zip(found, held, strict=True) if then} - {None}
+    return [one for one, then in zip(found, held, strict=True) if then or _asked(one) not in told]
+
+
+def _asked(one: Known | Note) -> tuple[Scope, str, str] | None:
+    """What an entry is an answer to: whose it is, its subject and its predicate."""
+    if isinstance(one, Note) or one.belief.data.predicate is None or one.belief.data.many:
+        return None
+    data = one.belief.data
+    return one.scope, fold(normalise_subject(data.subject)), fold(data.predicate or "")
 
 
 def _moment(event: Event, listener: Listener) -> str:

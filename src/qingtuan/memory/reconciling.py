@@ -16,8 +16,9 @@ from typing import cast, get_args
 from qingtuan.errors import PageUnreadable
 from qingtuan.identity.scopes import SHARED, Scope
 from qingtuan.language import Words
-from qingtuan.memory.beliefs import Candidate, Review, Standing, Write, decide
+from qingtuan.memory.beliefs import Candidate, Review, Standing, Write
 from qingtuan.memory.changes import Ended, apply
+from qingtuan.memory.deciding import decide
 from qingtuan.memory.holdings import HIGHEST, Holdings
 from qingtuan.memory.known import is_note, type_of
 from qingtuan.memory.likeness import SELF

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
+from qingtuan.identity.evidence import squeezed
+from qingtuan.identity.redaction import readable
 from qingtuan.memory.topics import Kind
 from qingtuan.models.routing import is_greeting
 
@@ -131,6 +133,24 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
     cuts |= {found.end() for found in _DOT.finditer(text)}
     ordered = sorted(cuts)
     yield from pairwise(ordered)
+
+
+_EDGES = " \t“”\"'‘’「」『』。，,.!！?？…;；:："
+
+
+def place_of(piece: str, words: str) -> tuple[int, int] | None:
+    """Where a piece stands in a message, spaces, letter case and width aside."""
+    sought = squeezed(piece.strip(_EDGES))
+    letters: list[str] = []
+    places: list[int] = []
+    plain, origin = readable(words)
+    for index, character in enumerate(plain):
+        for letter in character.casefold():
+            if not letter.isspace():
+                letters.append(letter)
+                places.append(origin[index])
+    start = "".join(letters).find(sought) if len(sought) > 1 else -1
+    return (places[start], places[start + len(sought) - 1] + 1) if start >= 0 else None
 
 
 _QUOTES = re.compile(r"“[^”]*”|「[^」]*」|『[^』]*』|\"[^\"\n]*\"")

@@ -31,7 +31,8 @@ class Stretch:
         return datetime.combine(self.last + timedelta(days=1), time(), self.zone)
 
     def __str__(self) -> str:
-        return f"{self.first}" if self.first == self.last else f"{self.first}~{self.last}"
+        first, last = f"{self.first:%Y-%m-%d}", f"{self.last:%Y-%m-%d}"
+        return first if first == last else f"{first}~{last}"
 
 
 USUAL_DAYS = 7

@@ -6,17 +6,20 @@ import re
 from datetime import date, datetime
 from typing import Annotated, Any
 
+from qingtuan.errors import ToolFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
 from qingtuan.identity.privacy import sight
 from qingtuan.identity.trust import Risk, inherit
 from qingtuan.language import Language, Words
 from qingtuan.memory.acts import By, Remembered, Wish
+from qingtuan.memory.entries import is_begun, is_over
 from qingtuan.memory.injection import whose
 from qingtuan.memory.known import Known, Note
+from qingtuan.memory.lasting import span_named
 from qingtuan.memory.memory import Memory
 from qingtuan.memory.notes import Notes
-from qingtuan.memory.recall import Recall
+from qingtuan.memory.recall import Question, Recall
 from qingtuan.memory.topics import Kind as BeliefKind
 from qingtuan.messages import Origin
 from qingtuan.tools.tool import EVERYONE, MEMBERS, ToolContext, ToolResult, tool
@@ -57,11 +60,12 @@ class MemoryTools:
         predicate: Annotated[str, "which property, the same word each time: 座位偏好"] = "",
         value: Annotated[str, "its value: 二楼安静区"] = "",
         kind: BeliefKind | None = None,
-        since: date | None = None,
-        until: date | None = None,
+        since: Annotated[str | None, "as said: 下个月, 2026-07-01"] = None,
+        until: str | None = None,
     ) -> ToolResult:
         """Keep for good what will matter later, and what the speaker changed their mind about. No moods, no one-off
         wishes, no secrets."""
+        by = self._by(context)
         wish = Wish(
             content=content,
             topic=topic,
@@ -69,11 +73,11 @@ class MemoryTools:
             predicate=predicate,
             value=value,
             kind=kind or "fact",
-            since=since,
-            until=until,
+            since=_day("since", since, by),
+            until=_day("until", until, by),
             how="explicit",
         )
-        done = await self._memory.remember(wish, self._by(context))
+        done = await self._memory.remember(wish, by)
         return ToolResult(_told(done, context.language), undo=done.outcome in ("new", "replaced", "past"))
 
     @tool(
@@ -103,12 +107,13 @@ class MemoryTools:
         context: ToolContext,
         query: str,
         limit: int = 5,
-        as_of: Annotated[date | None, "what was believed on that day"] = None,
+        as_of: Annotated[str | None, "what was believed then: 2026-06-20, 2026-06, 去年"] = None,
     ) -> ToolResult:
         """What is believed now: preferences, rules, facts, notes; formerly too, if asked. Not for recent activity."""
         view = sight(context.reader)
         most = max(1, min(limit, _MOST))
-        found = await self._recall.search(view, query, most, today=context.now.date(), as_of=as_of)
+        question = Question(query, context.now, as_of=_span("as_of", as_of, context.now), words=context.words)
+        found = await self._recall.search(view, question, most)
         if not found:
             return ToolResult(_NOTHING.say(context.language))
         lines = [_line(one, context) for one in found]
@@ -169,6 +174,32 @@ class MemoryTools:
         return self._log.get(said[-1]) if said else None
 
 
+def _day(name: str, text: str | None, by: By) -> date | None:
+    """The first or the last day that an argument names."""
+    span = _span(name, text, by.said_at)
+    return span and span[name == "until"]
+
+
+def _span(name: str, text: str | None, now: datetime) -> tuple[date, date] | None:
+    """The days that an argument names; None for none.
+
+    Raises:
+        ToolFailed: it names no days.
+    """
+    if not text or not text.strip():
+        return None
+    assert now.tzinfo is not None
+    span = span_named(text, now, now.tzinfo)
+    if span is None:
+        raise ToolFailed(
+            Words(
+                f"{name} 读不懂：写成 2026-07-01、2026-07、2026 或 上周、下个月 这样。",
+                f"{name} names no day: write 2026-07-01, 2026-07, 2026, or words like last week.",
+            )
+        )
+    return span
+
+
 def _told(done: Remembered, language: Language) -> str:
     known = done.known
     text = known.belief.statement if known else ""
@@ -182,15 +213,17 @@ def _line(found: Known | Note, context: ToolContext) -> str:
     language, mark = context.language, whose(found.scope, context.reader, context.language)
     if isinstance(found, Note):
         return _NOTE_LINE.say(language).format(title=mark + found.title, text=found.text, path=found.path)
-    data = found.belief.data
-    days = f"{data.since or '?'}~{data.until}" if data.until else str(data.since or "")
+    data, today = found.belief.data, context.now.date()
+    past = not found.belief.current or is_over(found.belief, today)
+    days = f"{data.since or '?'}~{data.until or ''}" if data.until or past else str(data.since or "")
     # By its number an entry is changed; the number of somebody else's would mean another one here.
     own = found.scope.kind != "user" or not mark
     # A page is named only to those who may read it: its name tells what it is about.
     path = f"{found.path}:{found.belief.line}" if sight(context.reader).whole(found.scope) else ""
     facts = ", ".join(part for part in (f"#{found.name}" if own and found.name else "", days, path) if part)
-    past = "" if found.belief.current else _PAST.say(language)
-    said = f"{mark}{past}{found.shown}"
+    begun = found.belief.current and is_begun(data, today)
+    when = _PAST.say(language) if past else "" if begun else _PLANNED.say(language).format(day=data.since)
+    said = f"{mark}{when}{found.shown}"
     return _LINE.say(language).format(text=said, facts=facts) if facts else f"- {said}"
 
 
@@ -234,3 +267,4 @@ _NOTHING = Words("没有记录。", "There is no record of that.")
 _FORGOT = Words("已移到历史：{text}（#{name}）", "Moved to history: {text} (#{name})")
 _NOTE_LINE = Words("- 笔记《{title}》：{text}（{path}）", "- note “{title}”: {text} ({path})")
 _PAST = Words("曾经：", "formerly: ")
+_PLANNED = Words("从 {day} 起：", "from {day} on: ")

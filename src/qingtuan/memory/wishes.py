@@ -10,7 +10,11 @@ from qingtuan.identity.scopes import Visibility
 from qingtuan.language import Words
 from qingtuan.memory.acts import By, Wish
 from qingtuan.memory.beliefs import Candidate
+from qingtuan.memory.lasting import Lasting, lasting, lasting_at
+from qingtuan.memory.occasions import is_occasion, over_after
+from qingtuan.memory.periods import spelled_out
 from qingtuan.memory.several import clause_of, stands
+from qingtuan.memory.statements import place_of
 from qingtuan.memory.wiki.one_line import one_line
 from qingtuan.memory.wiki.page import Belief
 
@@ -40,6 +44,11 @@ def candidate_of(wish: Wish, by: By) -> Candidate:
     by_hand: How = "preference" if wish.kind == "preference" else "manual"
     how: How = by_hand if manual else ("explicit" if by.explicit else "tool")
     value = _clean(wish.value, by, manual=manual)
+    told = _lasting(value or text, text, by)
+    over = over_after(text, by.said_at, by.zone) if is_occasion(wish.kind) and wish.since is None else None
+    said = clause_of(by.words, value) or clause_of(by.words, text)
+    if not manual:  # what somebody writes by hand stays as they wrote it
+        text, value = (spelled_out(one, by.said_at, by.zone) for one in (text, value))
     writing = Writing(how, by.reader.space, wish.predicate, value or text, by.words)
     label = visibility_for_write(writing)
     return Candidate(
@@ -50,15 +59,24 @@ def candidate_of(wish: Wish, by: By) -> Candidate:
         subject=by.subject(_clean(wish.subject, by, manual=manual), for_group=wish.for_group),
         predicate=_clean(wish.predicate, by, manual=manual) or None,
         value=value or None,
-        since=wish.since,
-        until=wish.until,
+        since=told.since or wish.since or (by.said_at.date() if told.anew else None),
+        until=told.until or wish.until or over,
         source=by.cause,
         how=wish.how,
         via=by.via or None,
         # The value decides about manners, whose wording it is; an address is one in either.
         visibility=Visibility.PRIVATE if holds_contact(text) else label,
-        stands=stands(wish.kind, wish.predicate, clause_of(by.words, value) or clause_of(by.words, text)),
+        stands=stands(wish.kind, wish.predicate, said),
     )
+
+
+def _lasting(value: str, text: str, by: By) -> Lasting:
+    """From when until when it holds, in the person's own words if those are found there, else in the sentence. What
+    code reads there is surer than the days that a model works out."""
+    for piece in (value, text):
+        if (at := place_of(piece, by.words)) is not None:
+            return lasting_at(by.words, *at, by.said_at, by.zone)
+    return lasting(text, by.said_at, by.zone)
 
 
 def statement(text: str, by: By, *, manual: bool) -> str:

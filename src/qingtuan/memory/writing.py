@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 from qingtuan.clock import Clock, day_of
 from qingtuan.errors import PageChanged, StorageFailed
@@ -32,6 +32,9 @@ from qingtuan.memory.wiki.store import Change, Written
 from qingtuan.memory.wiki.walls import scope_of
 
 _TRIES = 5
+_A_MOMENT = timedelta(milliseconds=1)
+_UNDER_WAY = timedelta(minutes=10)
+"""How long a message is on its way that was said just now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,8 @@ class Writer:
         self._clock = clock
         self._highest: dict[Scope, int] = {}
         """By scope, the highest number that was ever given, as far as events know."""
+        self._again: dict[Scope, dict[int, list[str]]] = {}
+        """By scope and number, the events in which somebody said again what an entry says."""
         self._lock = asyncio.Lock()
         """Two plans on different pages of a scope would take the same number."""
 
@@ -86,7 +91,9 @@ class Writer:
             aliases=self.library.aliases(),
             unreadable=self.library.unreadable(scope) | self.library.notes(scope).keys(),
             root=f"{scope.folder}/",
-            said=self.said,
+            said=self._heard(by),
+            again=lambda number: self.told_again(scope).get(number, ()),
+            edited=self.edited,
         )
 
     def floor(self, scope: Scope) -> int:
@@ -136,11 +143,46 @@ class Writer:
                 page = edits.with_data(page, entry.number, entry.data, today)
         return page
 
+    def _heard(self, by: By) -> Callable[[str], datetime | None]:
+        """When the statement in an event was made, for whoever decides about what `by` said. Nothing that stands there
+        can have been said in the future: if it seems so, the clock was set back, and it came before."""
+        now = self._clock.now()
+        before = by.said_at - _A_MOMENT if now - by.said_at < _UNDER_WAY else now
+
+        def said(event: str) -> datetime | None:
+            found = self.said(event)
+            return found if found is None or found <= max(now, by.said_at) else before
+
+        return said
+
     def said(self, event: str) -> datetime | None:
         """When something was said. A message may have been on its way for a while."""
         found = self.log.get(event)
         said_at = found.payload.get("said_at") if found else None
         return datetime.fromisoformat(said_at) if said_at else event_time(event)
+
+    def told_again(self, scope: Scope) -> dict[int, list[str]]:
+        """By number, the events in which somebody said again what the entry says."""
+        if scope not in self._again:
+            found = self._again[scope] = {}
+            rows = self.log.database.rows(
+                "SELECT json_extract(payload, '$.number') AS number, cause FROM events"
+                " WHERE kind = ? AND json_extract(payload, '$.again') AND json_extract(payload, '$.scope') = ?"
+                " AND cause IS NOT NULL ORDER BY seq",
+                (Kind.BELIEF_WRITTEN, str(scope)),
+            )
+            for row in rows:
+                found.setdefault(row["number"], []).append(row["cause"])
+        return self._again[scope]
+
+    def edited(self, path: str) -> datetime | None:
+        """When a page was last changed by hand."""
+        row = self.log.database.row(
+            "SELECT e.time FROM events AS e, json_each(e.payload, '$.pages') AS page"
+            " WHERE e.kind = ? AND json_extract(page.value, '$.path') = ? ORDER BY e.seq DESC LIMIT 1",
+            (Kind.PAGE_EDITED, path),
+        )
+        return datetime.fromtimestamp(row["time"] / 1000, UTC) if row else None
 
     # Writing
 
@@ -267,6 +309,8 @@ class Writer:
 
     def seen_again(self, known: Known, by: By) -> None:
         """Write down that somebody said what stands there already."""
+        if known.belief.number is not None:
+            self.told_again(known.scope).setdefault(known.belief.number, []).append(by.cause)
         self._append(Kind.BELIEF_WRITTEN, known.scope, Entry(known.path, known.belief), by, again=True)
 
     def _append(self, kind: Kind, scope: Scope, entry: Entry, by: By, **more: bool) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 
 from qingtuan.capabilities.working_set import working_set
 from qingtuan.dates import mentions
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.identity.evidence import spoken
+from qingtuan.memory.periods import periods
 from qingtuan.models.routing import Route
 from qingtuan.personas.cards import Card
 from qingtuan.prompt.history import KINDS, Said, history
@@ -86,6 +87,8 @@ def situation(view: TurnView) -> Situation:
     """What verdicts on calls depend on, as it stands in this request."""
     zone = view.now.tzinfo
     found = mentions(view.own_words, view.now, zone) if zone else ()
+    named = periods(view.own_words, view.now, zone) if zone else ()
+    days = {day for period in named for day in (period.first, period.last)}
     speakers = {item.account for item in view.said}
     return Situation(
         reader=view.reader,
@@ -93,17 +96,19 @@ def situation(view: TurnView) -> Situation:
         language=view.language,
         words=view.own_words,
         material=view.material,
-        resolved=frozenset(text for mention in found for text in _spellings(mention.value)),
+        resolved=frozenset(
+            text for value in (*(mention.value for mention in found), *days) for text in _spellings(value)
+        ),
         results=tuple(item.message.text for item in view.current if item.message.role == "tool"),
         others=tuple(sorted(speakers - {view.account, ""})),
     )
 
 
-def _spellings(value: object) -> list[str]:
+def _spellings(value: date) -> list[str]:
     """A date or moment as a model may write it."""
     if isinstance(value, datetime):
         return [value.isoformat(), f"{value:%Y-%m-%dT%H:%M}", f"{value:%Y-%m-%d %H:%M}", f"{value:%Y-%m-%d}"]
-    return [str(value)]
+    return [str(value), f"{value:%Y-%m-%d}"]
 
 
 def _before(kit: Kit, turn: Turn, started: Event) -> tuple[Said, ...]:

@@ -1,6 +1,6 @@
 """What the things that were found would change in the memory of one person, one after the other. Pure.
 
-Each statement is decided on as if it were said on its day (`beliefs.decide`), on pages that hold what was decided
+Each statement is decided on as if it were said on its day (`deciding.decide`), on pages that hold what was decided
 before. So what was known later than a statement is never displaced by it, however late it comes in. A statement whose
 day nobody knows displaces nothing that stands: that is for its person to decide.
 """
@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from typing import Literal
 
-from qingtuan.memory.beliefs import Candidate, Review, Same, Standing, Write, decide
+from qingtuan.memory.beliefs import Candidate, Review, Same, Standing, Write
 from qingtuan.memory.changes import Added, Change, Created, Recorded, Superseded, apply
+from qingtuan.memory.deciding import decide
 from qingtuan.memory.holdings import Entry, Holdings
 from qingtuan.memory.importing.alike import Alike
 from qingtuan.memory.importing.found import Statement
@@ -107,7 +108,7 @@ class Fold:
 
     def _is_overtaken(self, candidate: Candidate) -> bool:
         decision = decide(candidate, self._standing(self._before))
-        return isinstance(decision, Write) and isinstance(decision.changes[-1], Recorded)
+        return isinstance(decision, Write) and decision.late
 
     def _in_the_end(self, folded: Folded) -> Folded:
         """What became of it when all was done: a later statement of the same source may have displaced it."""
@@ -217,7 +218,7 @@ class Fold:
         oldest = replace(candidate, said_at=_LONG_AGO.replace(tzinfo=zone))
         decision = decide(oldest, self._standing(self._before))
         if isinstance(decision, Write):
-            return () if isinstance(decision.changes[-1], Recorded) else None
+            return () if decision.late else None
         entry = self._before.find(decision.number) if isinstance(decision, Same) and decision.number else None
         return () if entry is not None and not entry.belief.current else None
 
@@ -278,7 +279,8 @@ class Fold:
                 self._holdings.put({change.path: change.page})
             else:
                 self._pending.append(change)
-        self._floor = max(self._floor, decision.number)
+        made = (change.new.number for change in changes if isinstance(change, (Added, Recorded)))
+        self._floor = max(self._floor, *made)
         self.touched |= decision.paths
 
     def _apply(self, changes: Sequence[Change]) -> None:

@@ -16,6 +16,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from qingtuan.clock import Clock
@@ -165,8 +166,11 @@ class Importing:
             return _Prepared(Proposal(restored=shown, skipped=skipped), pages, self._hashes({*scopes, scope}))
         standing = self._writer.standing(scope, by)
         # The log belongs to this thread; the work is done in another, and nobody waits for it here.
-        said = {name: self._writer.said(name) for entry in standing.holdings.entries for name in _events(entry.data)}
-        standing = replace(standing, said=said.get)
+        entries, again = standing.holdings.entries, dict(self._writer.told_again(scope))
+        told = {*chain.from_iterable(again.values()), *chain.from_iterable(_events(entry.data) for entry in entries)}
+        said = {name: self._writer.said(name) for name in told}
+        edited = {entry.path: self._writer.edited(entry.path) for entry in entries if entry.data.how == "hand"}
+        standing = replace(standing, said=said.get, edited=edited.get, again=lambda number: again.get(number, ()))
         shelf = Shelf(
             scope.folder,
             dict(self._library.notes(scope)),

@@ -8,12 +8,43 @@ from dataclasses import dataclass
 from datetime import date
 
 from qingtuan.language import Language
+from qingtuan.memory.wiki.days import DAY, first_of, last_of
 
 CHINESE = re.compile("[\u3000-\u303f\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
 
 _SPACES = re.compile(r"[ \t]+")
 _NUMBER = re.compile(r"(?:^|\s)\^([1-9][0-9]{0,8})$")
-_INTERVAL = re.compile(r"(\?|\d{4}-\d{2}-\d{2})\s*[~～]\s*(\?|\d{4}-\d{2}-\d{2})\s*[:：]\s*(\S.*)")
+_UNKNOWN = "[?？]"
+_TO = r"\s*(?:[~～至到→]|[-–—]{1,2}|to\b|until\b)\s*"
+_BOTH = rf"(?P<since>{DAY}|{_UNKNOWN}){_TO}(?P<until>{DAY}|{_UNKNOWN})(?:\s*为?止)?"
+_LAST = rf"(?:(?:直?到|至|until|till|[~～])\s*)(?P<until>{DAY})(?:\s*(?:为?止|[之以]?前))?"
+_BEFORE = rf"(?P<until>{DAY})\s*(?:为?止|[之以]?前)"
+_ONCE = rf"(?P<day>(?!\d{{4}}(?!\d|[-/.年])){DAY})"
+"""One day or month. A year alone begins too many titles."""
+_COLON = r"\s*[:：]\s*"
+_OPEN, _CLOSE = r"[(（\[【]\s*", r"\s*[)）\]】]"
+_STATEMENT = r"(?P<statement>\S.*)"
+_SPELLINGS = (
+    *(
+        spelling
+        for days in (_BOTH, _LAST, _BEFORE)
+        for spelling in (
+            rf"{days}{_COLON}{_STATEMENT}",
+            rf"{_OPEN}{days}{_CLOSE}(?:{_COLON})?\s*{_STATEMENT}",
+            rf"(?P<statement>\S.*?)\s*{_OPEN}{days}{_CLOSE}",
+        )
+    ),
+    rf"{_BOTH}\s+{_STATEMENT}",
+    rf"(?:until|till)\s+(?P<until>{DAY})\s+{_STATEMENT}",
+    rf"(?:直?到\s*)?(?P<until>{DAY})\s*为?止\s+{_STATEMENT}",
+    rf"{_ONCE}{_COLON}{_STATEMENT}",
+    rf"{_OPEN}{_ONCE}{_CLOSE}{_COLON}{_STATEMENT}",
+)
+_INTERVALS = tuple(re.compile(spelling, re.IGNORECASE) for spelling in _SPELLINGS)
+"""The days of something that is over and what it was, as people write it; our own way is the first."""
+_PLANNED = re.compile(
+    rf"(?P<until>{DAY})[:：] ?(?:曾打算从|planned from) ?(?P<since>{DAY}) ?(?:起|on)[:：] ?(?P<statement>\S.*)"
+)
 _FORMERLY = re.compile(r"曾认为|曾(?!经)|was:\s*", re.IGNORECASE)
 _SOMEBODY = re.compile("我|你|他|她|它|咱|大家|用户|主人|本人|自己")
 
@@ -33,7 +64,8 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A line of history taken apart. Days are inclusive; None where the line says `?`."""
+    """A line of history taken apart. Days are inclusive; None where the line says `?` or names none. A plan that was
+    dropped began after it ended."""
 
     since: date | None
     until: date | None
@@ -88,23 +120,36 @@ def with_number(text: str, number: int) -> str:
 
 def interval_of(text: str) -> Interval | None:
     """The days and the statement of a line of history; None for a line of another form or with days that are none."""
-    found = _INTERVAL.fullmatch(text)
-    if not found:
+    if found := _PLANNED.fullmatch(text):
+        return _interval(found["since"], found["until"], found["statement"])
+    for pattern in _INTERVALS:
+        if (found := pattern.fullmatch(text)) is None:
+            continue
+        days = found.groupdict()
+        since, until = (days["day"],) * 2 if "day" in days else (days.get("since", "?"), days["until"])
+        if interval := _interval(since, until, found["statement"]):
+            return interval
+    return None
+
+
+def _interval(since: str, until: str, statement: str) -> Interval | None:
+    first, last = (None if text in "?？" else read(text) for text, read in ((since, first_of), (until, last_of)))
+    if (first is None and since not in "?？") or (last is None and until not in "?？"):
         return None
-    try:
-        since, until = (None if day == "?" else date.fromisoformat(day) for day in (found[1], found[2]))
-    except ValueError:
-        return None
-    return Interval(since, until, _FORMERLY.sub("", found[3], count=1) if _FORMERLY.match(found[3]) else found[3])
+    former = _FORMERLY.match(statement)
+    bare = statement[former.end() :] if former else statement
+    return Interval(first, last, bare) if bare else None
 
 
 def past_label(since: date | None, until: date, statement: str, language: Language) -> str:
     """What stands before a statement that was believed from `since` until `until`.
 
-    `2026-06-20~2026-06-23：曾` and the statement; the first day is never after the last (a plan that was dropped
-    before it began).
+    `2026-06-20~2026-06-23：曾` and the statement. A first day after the last is that of a plan, and the last the one on
+    which it was dropped: then it was never so.
     """
-    days = f"{min(since, until) if since else '?'}~{until}"
+    if since and since > until:
+        return f"{until}：曾打算从 {since} 起：" if language == "zh" else f"{until}: planned from {since} on: "
+    days = f"{since or '?'}~{until}"
     if language == "en":
         return f"{days}: was: "
     if statement.startswith("曾"):

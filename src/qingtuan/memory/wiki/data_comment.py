@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Literal, cast, get_args
 
 from qingtuan.identity.privacy import label_of
 from qingtuan.identity.scopes import Visibility
+from qingtuan.memory.wiki.days import first_of, last_of
 from qingtuan.memory.wiki.yaml_text import flow, load_yaml
 
 How = Literal["explicit", "inferred", "manual", "hand"]
@@ -36,6 +37,8 @@ class BeliefData:
     """First day it holds; may lie ahead."""
     until: date | None = None
     """Last day it holds, that day included."""
+    plan: bool = False
+    """Whether `since` lay ahead when it was said. Else it had begun, wherever days are counted by now."""
     source: str | None = None
     """Id of the event in which it was said."""
     how: How = "hand"
@@ -103,8 +106,9 @@ def _from_fields(fields: dict[str, Any]) -> BeliefData:
         subject=_words(fields, "s"),
         predicate=_words(fields, "p"),
         value=_words(fields, "v"),
-        since=_day(fields, "since"),
-        until=_day(fields, "until"),
+        since=_day(fields, "since", first_of),
+        until=_day(fields, "until", last_of),
+        plan=_taken(fields, "plan", lambda value: isinstance(value, bool)) or False,
         source=_words(fields, "from"),
         how=cast(How, how) if how else "hand",
         via=_words(fields, "via"),
@@ -123,6 +127,7 @@ def _to_fields(data: BeliefData) -> dict[str, Any]:
         "v": data.value,
         "since": data.since,
         "until": data.until,
+        "plan": data.plan or None,
         "from": data.source,
         "how": data.how,
         "via": data.via,
@@ -146,16 +151,15 @@ def _words(fields: dict[str, Any], key: str) -> str | None:
     return flow(value)
 
 
-def _day(fields: dict[str, Any], key: str) -> date | None:
+def _day(fields: dict[str, Any], key: str, read: Callable[[str], date | None]) -> date | None:
+    """The day in a field; of a month or a year (2026-06, 2025) that which `read` gives."""
     value = fields.get(key)
-    if isinstance(value, str):
-        try:
-            value = date.fromisoformat(value.strip())
-        except ValueError:
-            return None
     if isinstance(value, datetime):
         value = value.date()
     if not isinstance(value, date):
-        return None
+        named = isinstance(value, (str, int)) and not isinstance(value, bool)
+        value = read(str(value)) if named else None
+        if value is None:
+            return None
     del fields[key]
     return value

@@ -12,13 +12,13 @@ Then nothing was changed, and the caller decides again on the page as it is now.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from types import MappingProxyType
 
 from qingtuan.identity.scopes import Visibility, stricter
-from qingtuan.memory.wiki.bullets import Own, past_label, reason_note, with_number
+from qingtuan.memory.wiki.bullets import Own, interval_of, past_label, reason_note, with_number
 from qingtuan.memory.wiki.data_comment import BeliefData
 from qingtuan.memory.wiki.lines import Line
 from qingtuan.memory.wiki.one_line import one_line
@@ -73,22 +73,38 @@ def with_all_current(page: Page, new: Sequence[NewBelief], day: date) -> Page:
     return dated(with_data_lines(page, {one.number: one.data for one in new}), day)
 
 
-def with_history(page: Page, new: NewBelief, until: date, day: date) -> Page:
+def with_history(page: Page, new: NewBelief, until: date, day: date, above: Collection[int] = ()) -> Page:
     """`new` in 历史 at once, as something believed from `new.data.since` until `until`; 当前 is not touched.
 
-    It stands before the first entry that began no later, so that the newest stay on top.
+    It stands before the first entry that began no later and is not one of `above`, so that the newest stay on top.
     """
     text = _line_text(new.text)
     language = language_for(page, text)
-    line = f"- {past_label(new.data.since, until, text, language)}{text} ^{new.number}"
-    data = replace(_over(new.data, until), value=new.data.value or text)
-    page = into_history(page, [Line(line, "")], language, since=data.since)
+    data = replace(_over(new.data, until), value=new.data.value or text, pinned=False)
+    line = f"- {past_label(data.since, until, text, language)}{text} ^{new.number}"
+    page = into_history(page, [Line(line, "")], language, since=_began(data), above=above)
     return dated(with_data_lines(page, {new.number: data}), day)
+
+
+def redated(page: Page, number: int, data: BeliefData, until: date, day: date) -> Page:
+    """Entry `number` of 历史 with other days, in its line and in its data."""
+    old = _there(page, number)
+    if old.current:
+        raise KeyError(number)
+    at = old.item.start
+    raw, interval = _own(page, old).raw, interval_of(_own(page, old).raw)
+    statement = interval.statement if interval else raw
+    data = _over(data, until)
+    label = past_label(data.since, until, statement, page.language)
+    line = replace(page.lines[at], text=f"{_mark(page, old)}{label}{statement} ^{number}")
+    page = changed(page, at, old.item.end, [line, *page.lines[old.item.own : old.item.end]])
+    return dated(with_data_lines(page, {number: data}), day)
 
 
 def superseded(page: Page, number: int, new: NewBelief, until: date, day: date) -> Page:
     """`new` in the place of entry `number`, which goes to the top of 历史 as believed until `until`."""
     old = _current(page, number)
+    until = _last(old, until)
     first = page.lines[old.item.start]
     line = replace(first, text=f"{_mark(page, old)}{_line_text(new.text)} ^{new.number}")
     block = _past_lines(page, old, until, "")
@@ -103,6 +119,7 @@ def superseded(page: Page, number: int, new: NewBelief, until: date, day: date) 
 def retired(page: Page, number: int, until: date, reason: str, day: date, by: str | None = None) -> Page:
     """Entry `number` at the top of 历史, with the reason if there is one. `by` is the event that took it back."""
     old = _current(page, number)
+    until = _last(old, until)
     block = _past_lines(page, old, until, one_line(reason))
     page = changed(page, old.item.start, old.item.end, [])
     page = into_history(page, block, page.language)
@@ -227,7 +244,7 @@ def _mark(page: Page, belief: Belief) -> str:
 def _past_lines(page: Page, old: Belief, until: date, reason: str) -> list[Line]:
     """The lines of an entry as they stand in history. Whatever a person wrote into them stays."""
     first, *nested = page.lines[old.item.start : old.item.end]
-    label = past_label(old.data.since, until, old.text, page.language)
+    label = past_label(_over(old.data, until).since, until, old.text, page.language)
     text = f"{_mark(page, old)}{label}{_own(page, old).raw}{reason_note(reason, page.language)} ^{old.number}"
     return [replace(first, text=text), *nested[old.item.own - old.item.start - 1 :]]
 
@@ -236,6 +253,18 @@ def _past_data(old: Belief, until: date, by: str | None) -> BeliefData:
     return replace(_over(old.data, until), pinned=False, value=old.data.value or old.text, ended_by=by)
 
 
+def _last(old: Belief, until: date) -> date:
+    """The last day of an entry that ends now: not a later one than it was said to have."""
+    return min(until, old.data.until) if old.data.until else until
+
+
 def _over(data: BeliefData, until: date) -> BeliefData:
-    """The data of something that ended; what was dropped before it began has but the day on which it was dropped."""
-    return replace(data, since=min(data.since, until) if data.since else None, until=until)
+    """The data of something that ended. A plan that was dropped before it began keeps the day on which it was to
+    begin; what had begun where days are counted differently was there for one day."""
+    since = data.since if data.since is None or data.plan else min(data.since, until)
+    return replace(data, since=since, until=until)
+
+
+def _began(data: BeliefData) -> date | None:
+    """The day by which an entry has its place in 历史."""
+    return min(data.since, data.until) if data.since and data.until else data.since

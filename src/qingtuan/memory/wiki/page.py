@@ -265,11 +265,12 @@ def what_counts(text: str, current: bool, line: DataLine | None) -> BeliefData:
 
 
 def _with_days(belief: Belief) -> Belief:
-    """A line of history that a person wrote has its days in the text."""
+    """The days of a line of history are those that stand in it, whoever wrote them there."""
     interval = belief.interval
-    if interval is None or belief.data.since or belief.data.until:
+    if interval is None:
         return belief
-    return replace(belief, data=replace(belief.data, since=interval.since, until=interval.until))
+    since, until = interval.since, interval.until
+    return replace(belief, data=replace(belief.data, since=since, until=until))
 
 
 def _words(value: Any) -> str | None:

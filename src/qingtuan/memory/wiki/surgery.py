@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
@@ -66,14 +66,22 @@ def appended_all(page: Page, blocks: Sequence[Sequence[Line]], language: Languag
     return changed(page, at, at, [line for block in blocks for line in _fitted(page, block, bullets[-1:])])
 
 
-def into_history(page: Page, block: Sequence[Line], language: Language, since: date | None = None) -> Page:
-    """The page with a bullet at the top of 历史; with `since`, before the first entry that began no later."""
+def into_history(
+    page: Page, block: Sequence[Line], language: Language, since: date | None = None, above: Collection[int] = ()
+) -> Page:
+    """The page with a bullet at the top of 历史; with `since`, before the first entry that began no later and is not
+    one of `above`."""
     page, section = _with_section(page, language, current=False)
     bullets = _own_bullets(page, section)
     before = bullets[:1]
     if since:
-        days = {belief.item: belief.data.since for belief in page.beliefs}
-        before = [bullet for bullet in bullets if (day := days.get(bullet.item)) and day <= since][:1]
+        days = {
+            belief.item: min(filter(None, (belief.data.since, belief.data.until)))
+            for belief in page.beliefs
+            if belief.data.since
+        }
+        below = [bullet for bullet in bullets if bullet.own.number not in above]
+        before = [bullet for bullet in below if (day := days.get(bullet.item)) and day <= since][:1]
     if before:
         at = before[0].item.start
     else:

@@ -13,7 +13,7 @@ from qingtuan.identity.privacy import Prints, answer_in_private, event_sight, ma
 from qingtuan.identity.scopes import SHARED, Reader, Role, Scope, Visibility
 from qingtuan.language import Language, Words
 from qingtuan.memory.acts import By, Wish
-from qingtuan.memory.entries import is_over
+from qingtuan.memory.entries import is_begun, is_over
 from qingtuan.memory.known import Known
 from qingtuan.memory.recall import Listener, Recall
 from qingtuan.memory.ruling import Ruling
@@ -252,7 +252,7 @@ def _listing(entries: list[Known], scope: Scope, today: date, language: Language
 def _days(known: Known, today: date, language: Language) -> str:
     """From or until when an entry holds, as far as that lies ahead."""
     data = known.belief.data
-    if data.since and data.since > today:
+    if not is_begun(data, today):
         return _FROM.say(language).format(day=data.since)
     return _UNTIL.say(language).format(day=data.until) if data.until else ""
 
