@@ -46,6 +46,8 @@ BENEATH: dict[str, str] = {
     # Writing
     "writing.Writer.said": "when something was said, and nothing of it",
     "writing.Writer.numbered": "entries before and after a write, for the events that tell of it",
+    "writing.Writer.told_again": "when something was said again, and nothing of it",
+    "writing.Writer.edited": "when an entry was changed by hand, and nothing of it",
     "memory.Memory.edited": "paths that were changed by hand",
     # What waits for somebody's word
     "candidates.Candidates.people": "ids of those about whose word something waits; nothing of what it is",
