@@ -32,7 +32,7 @@ def part(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
 def test_every_part_is_found_by_its_name() -> None:
     assert {"turns", "sessions", "starting", "recalled", "many_beliefs", "kills"} <= set(modules(None))
     assert "__main__" not in modules(None)
-    assert modules("many") == ["many_beliefs"]
+    assert modules("many") == ["many_beliefs", "many_pages"]
     assert (FOLDER / "turns.py").is_file()
 
 
