@@ -74,7 +74,7 @@ def test_a_running_instance_does_it(two: CommandLine, remote: RemoteWorld) -> No
         remote.push("--force")
         refused = two("wiki", "pull")
         assert (refused.code, refused.out) == (1, "")
-        assert "没有共同的历史" in refused.err
+        assert "远程的历史被改写过" in refused.err
         serving.terminate()
         assert serving.wait(30) == 0
 
@@ -108,3 +108,20 @@ def test_the_doctor_looks_there_and_changes_nothing(one: CommandLine, qingtuan: 
     assert broken["state"] == "wrong"
     assert "git init --bare" in broken["found"]
     assert not (one.home / "wiki" / ".git" / "incoming").exists()
+
+
+def test_what_was_erased_here_does_not_come_back_from_there(one: CommandLine, remote: RemoteWorld) -> None:
+    one("memory", "add", "银行卡的密码写在本子上")
+    one("memory", "add", "住在二楼")
+    assert one("wiki", "push").code == 0
+    assert one("memory", "purge", "1", "--yes").code == 0
+    for action in ("push", "pull"):
+        refused = one("wiki", action)
+        assert (refused.code, refused.out) == (1, "")
+        assert "历史改写过" in refused.err
+    assert "本子" not in one("memory", "list").out
+    # As it says: an empty remote takes what is left.
+    run_git(remote.bare, "update-ref", "-d", "refs/heads/main")
+    assert one("wiki", "push").code == 0
+    assert "本子" not in run_git(remote.bare, "log", "-p", "main")
+    assert "住在二楼" in (remote.show("users/owner/profile.md") or "")

@@ -102,11 +102,9 @@ class Syncing:
             if head is None:
                 raise NotThere(_NOTHING_YET)
             standing = await exchange.fetch(head)
-            if standing.relation in ("behind", "diverged"):
+            if standing.relation in ("behind", "diverged", "unrelated"):
                 await self._refuse_rewritten(exchange, remote, standing, head)
-                raise RemoteRefused(PULL_FIRST)
-            if standing.relation == "unrelated":
-                raise RemoteRefused(_UNRELATED_PUSH)
+                raise RemoteRefused(_UNRELATED_PUSH if standing.relation == "unrelated" else PULL_FIRST)
             if standing.relation != "same":
                 await exchange.push(head)
             self._note_synced(remote, head, by, "push")
@@ -191,10 +189,10 @@ class Syncing:
         repository, theirs = self._store.repository, standing.theirs
         assert theirs is not None
         here = await repository.tree() if await repository.head() else {}
-        if standing.relation == "unrelated" and here:
-            raise RemoteRefused(_UNRELATED)
         if here:
             await self._refuse_rewritten(exchange, remote, standing, await repository.head())
+            if standing.relation == "unrelated":
+                raise RemoteRefused(_UNRELATED)
         changes = await exchange.changes(standing.base, theirs)
         arrivals = sorted_out(changes, here)
         refuse_huge(arrivals, dict(zip(arrivals.ids, await exchange.sizes(arrivals.ids), strict=True)))
