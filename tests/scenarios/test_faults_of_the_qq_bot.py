@@ -269,9 +269,9 @@ async def test_11_memories_can_neither_be_edited_nor_searched_nor_end(chat: Conv
         on_user("出差", call("remember", content="下周在上海", kind="event", until="2026-12-05")), on_result("", "好。")
     )
     await chat.say("记住下周我在上海出差")
-    assert "下周在上海" in (await chat.say("/memory"))[0]
+    assert "在上海" in (await chat.say("/memory"))[0]
     await chat.later(days=10)
-    assert "下周在上海" not in (await chat.say("/memory"))[0]
+    assert "在上海" not in (await chat.say("/memory"))[0]
 
 
 def test_11_everything_stands_in_one_module() -> None:
