@@ -98,17 +98,33 @@ class Holdings:
             return Entry(path, belief)
         holder = self.place(number)
         if holder != path:
-            original = self.pages[holder].belief(number)
-            label = merged([belief.visibility, *([original.visibility] if original else [])])
+            label = merged([belief.visibility, *self._labels(holder, number)])
             data = replace(belief.data, visibility=label)
             return Entry(path, replace(belief, number=None, data=data, visibility=label))
+        lent = self._lent(path, belief, number)
+        if lent is None:
+            return Entry(path, belief)
+        return Entry(path, replace(belief, data=lent, visibility=self._seen(path, number, lent)), lent=True)
+
+    def _lent(self, path: str, belief: Belief, number: int) -> BeliefData | None:
+        """The data of an entry, if that stands on another page alone."""
         homes = self._data.holding(number)
         if path in homes or not homes:
-            return Entry(path, belief)
-        home = min(homes)
-        data = what_counts(belief.text, belief.current, self.pages[home].data[number])
-        label = label_of(data.visibility, merged([page.visibility, self.pages[home].visibility]))
-        return Entry(path, replace(belief, data=data, visibility=label), lent=True)
+            return None
+        return what_counts(belief.text, belief.current, self.pages[min(homes)].data[number])
+
+    def _seen(self, path: str, number: int, data: BeliefData) -> Visibility:
+        """How far an entry may be seen whose data stands on another page."""
+        home = self.pages[min(self._data.holding(number))]
+        return label_of(data.visibility, merged([self.pages[path].visibility, home.visibility]))
+
+    def _labels(self, holder: str, number: int) -> list[Visibility]:
+        """How far an entry may be seen, as its page says and as its data says, wherever that stands."""
+        original = self.pages[holder].belief(number)
+        if original is None:
+            return []
+        data = self._lent(holder, original, number)
+        return [original.visibility, *([self._seen(holder, number, data)] if data else [])]
 
     def place(self, number: int) -> str:
         """The page that a number belongs to. Raises `ValueError` if no bullet has it."""
@@ -145,7 +161,7 @@ class Holdings:
         """Numbers on bullets of this page that belong to another page, each with how far the original may be seen: a
         copy may be seen no further."""
         numbers = (number for number in self._bullets.of(path) if self.place(number) != path)
-        return {number: original.belief.visibility for number in numbers if (original := self.find(number))}
+        return {number: merged(self._labels(self.place(number), number)) for number in numbers}
 
     def about(self, wording: Wording, source: str | None) -> tuple[Entry, ...]:
         """The entries among which are all that say what `wording` says, that answer the same question, or that were
