@@ -24,6 +24,22 @@ class Words:
         """The sentence in `language`."""
         return self.zh if language == "zh" else self.en
 
+    def filled(self, *values: object, **named: object) -> Words:
+        """The same sentence with values in its places, each in its language if it is a sentence, too."""
+        zh, en = (
+            text.format(*map(said, values), **{name: said(value) for name, value in named.items()})
+            for text, said in ((self.zh, _chinese), (self.en, _english))
+        )
+        return Words(zh, en)
+
+
+def _chinese(value: object) -> object:
+    return value.zh if isinstance(value, Words) else value
+
+
+def _english(value: object) -> object:
+    return value.en if isinstance(value, Words) else value
+
 
 def system_language(environ: Mapping[str, str] | None = None) -> Language:
     """The language of the machine's locale: Chinese for `zh*`, and where the locale names no language (`C`, unset),

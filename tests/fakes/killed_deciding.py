@@ -152,7 +152,7 @@ async def go_on(root: Path, act: str) -> dict[str, Any]:
             "events": [str(event.kind) for event in chat.events(*Kind)],
             "answers": answers,
             "waiting": [str(item.text) for item in _waiting(chat)],
-            "policy": chat.app.remembering.policies.of(Space("private", OWNER)),
+            "policy": chat.app.remembering.memory.policies.of(Space("private", OWNER)),
             "hand edits": len(chat.events(Kind.PAGE_EDITED)),
             "fsck": git(wiki, "fsck", "--strict", "--no-dangling"),
             "status": git(wiki, "status", "--porcelain"),

@@ -70,7 +70,7 @@ def commands_of(
 def _status_of(kit: Kit, parts: Remembering) -> Sources:
     return Sources(
         overview=parts.overview,
-        policy=parts.policies.of,
+        policy=parts.memory.policies.of,
         waiting=lambda reader: len(parts.reviewing.waiting(reader)),
         zone=parts.customs.zone,
         clock=kit.record.clock,

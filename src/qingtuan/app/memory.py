@@ -64,7 +64,6 @@ class Remembering:
     notes: Notes
     recall: Recall
     overview: Overview
-    policies: Policies
     undoing: Undoing
     summaries: Summaries
     learning: Learning
@@ -139,7 +138,6 @@ def remembering(home: Home, settings: Settings, people: People, record: Record) 
         notes=Notes(library, log, ids, clock),
         recall=recall,
         overview=Overview(library, beliefs, lambda: indexes.health, History(repository, store.ledger), recall),
-        policies=policies,
         undoing=Undoing(memory.writer),
         summaries=summaries,
         learning=Learning(extraction, memory),

@@ -81,7 +81,7 @@ def _saying(args: argparse.Namespace) -> Saying:
     elif _piped() and (piped := sys.stdin.read()).strip():
         if len(piped) > _LONGEST_MATERIAL:
             words = _TOO_LONG
-            raise LimitReached(Words(words.zh.format(_LONGEST_MATERIAL), words.en.format(_LONGEST_MATERIAL)))
+            raise LimitReached(words.filled(_LONGEST_MATERIAL))
         materials = (Material(Origin.FILE, _LABEL, piped),)
     if not text.strip():
         raise UsageWrong(_EMPTY)

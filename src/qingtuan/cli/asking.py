@@ -31,4 +31,9 @@ async def answered(shell: Shell, question: str, *, secret: bool = False) -> str:
 async def agreed(shell: Shell, question: Words, *, unless: bool) -> bool:
     """Whether the answer is yes; `unless` is what no answer means."""
     text = (await answered(shell, shell.say(question))).lower()
-    return unless if not text else text in _YES
+    return unless if not text else is_yes(text)
+
+
+def is_yes(answer: str) -> bool:
+    """Whether an answer, stripped and in lower case, agrees."""
+    return answer in _YES

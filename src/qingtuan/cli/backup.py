@@ -69,7 +69,7 @@ def arguments(parser: Parser) -> None:
 async def run(args: argparse.Namespace, shell: Shell) -> int:
     home = shell.home
     if not home.database.exists() and not home.settings_file.exists():
-        raise NotThere(Words(_NOTHING.zh.format(home=home.path), _NOTHING.en.format(home=home.path)))
+        raise NotThere(_NOTHING.filled(home=home.path))
     order = _order(args, shell)
     with bar(shell.clock, size=True) as tell:
         async with claimed(shell, "qingtuan backup") as claim:
@@ -89,9 +89,9 @@ def _order(args: argparse.Namespace, shell: Shell) -> Order:
     target = Path(args.dest).expanduser().absolute() if args.dest else backups
     folder, name = (target, None) if target.is_dir() else (target.parent, target.name)
     if name is not None and target.exists():
-        raise UsageWrong(Words(_TAKEN.zh.format(path=target), _TAKEN.en.format(path=target)))
+        raise UsageWrong(_TAKEN.filled(path=target))
     if not folder.is_dir():
-        raise UsageWrong(Words(_NO_FOLDER.zh.format(path=folder), _NO_FOLDER.en.format(path=folder)))
+        raise UsageWrong(_NO_FOLDER.filled(path=folder))
     inside, own = folder.resolve(), backups.resolve()
     if inside.is_relative_to(home.resolve()) and inside != own:
         raise UsageWrong(_INSIDE)

@@ -29,12 +29,11 @@ async def _backup(shell: Shell) -> Finding:
         return Finding("note", _NONE, _MAKE)
     when = f"{last.made.astimezone():%Y-%m-%d %H:%M}"
     if not last.path.is_file():
-        return Finding("note", _said(_GONE, path=last.path, when=when), _MAKE)
+        return Finding("note", _GONE.filled(path=last.path, when=when), _MAKE)
     if not await asyncio.to_thread(_is_same, last):
-        return Finding("wrong", _said(_CHANGED, path=last.path), _MAKE)
+        return Finding("wrong", _CHANGED.filled(path=last.path), _MAKE)
     shelf = kept(home.backups)
-    said = _said(
-        _LAST if last.size <= _LARGE else _LAST_UNREAD,
+    said = (_LAST if last.size <= _LARGE else _LAST_UNREAD).filled(
         when=when,
         size=size_words(last.size),
         count=len(shelf),
@@ -56,10 +55,6 @@ def _is_same(last: Last) -> bool:
     except OSError:
         return False
     return digest.hexdigest() == last.hash
-
-
-def _said(words: Words, **values: object) -> Words:
-    return Words(words.zh.format(**values), words.en.format(**values))
 
 
 BACKUP_CHECK = Check("backup", Words("备份", "backup"), _backup)

@@ -92,11 +92,11 @@ async def _folder(shell: Shell) -> Finding:
     path = shell.home.path
     for place in (path, shell.home.secrets_file):
         if place.exists() and stat.S_IMODE(place.stat().st_mode) & 0o077:
-            return Finding("wrong", _OPEN, _said(_CLOSE, place))
+            return Finding("wrong", _OPEN, _CLOSE.filled(place))
     if not path.exists():
-        return Finding("note", _said(_NO_FOLDER, path))
+        return Finding("note", _NO_FOLDER.filled(path))
     if not os.access(path, os.W_OK | os.X_OK):
-        return Finding("wrong", _said(_UNWRITABLE, path), _said(_OWN, path))
+        return Finding("wrong", _UNWRITABLE.filled(path), _OWN.filled(path))
     return Finding("ok", Words(str(path), str(path)))
 
 
@@ -117,11 +117,11 @@ async def _people(shell: Shell) -> Finding:
     people, accounts = people_of(shell), shell.settings.access.members
     listed = [person for account in accounts if (person := people.find(account))]
     members = {person.id for person in (*people, *listed) if people.role(person) is Role.MEMBER}
-    said = _said(_WHO, " ".join(people.owner.accounts), len(members))
+    said = _WHO.filled(" ".join(people.owner.accounts), len(members))
     scopes = {scope for path in _read_pages(shell)[0] if (scope := scope_of(path)) is not None}
     nobodies = [scope.folder for scope in sorted(scopes) if scope.kind == "user" and not people.person(scope.id)]
     if nobodies:
-        whose = _said(_NOBODYS, " ".join(nobodies))
+        whose = _NOBODYS.filled(" ".join(nobodies))
         return Finding("note", Words(f"{said.zh}。{whose.zh}", f"{said.en}. {whose.en}"), _JOINED_LATER)
     return Finding("ok", said)
 
@@ -132,10 +132,10 @@ async def _model(shell: Shell) -> Finding:
         found = weights_in_use(settings)
         if found is None or not engine_installed():
             return Finding("wrong", _NO_MODEL, _SET_MODEL if engine_installed() else _INSTALL)
-        return Finding("untested", _said(_LOCAL, found[0].name), _TRY_LOCAL)
+        return Finding("untested", _LOCAL.filled(found[0].name), _TRY_LOCAL)
     config = model_config(settings)
     trial = await tried(config, shell.clock)
-    return Finding("ok", _said(_ANSWERS, config.model, f"{trial.seconds:.1f}"))
+    return Finding("ok", _ANSWERS.filled(config.model, f"{trial.seconds:.1f}"))
 
 
 async def _embeddings(shell: Shell) -> Finding:
@@ -160,13 +160,13 @@ async def _database(shell: Shell) -> Finding:
         return Finding("wrong", error.words, _mend_database(shell))
     if result is None or result[0] != "ok":
         return Finding("wrong", _DAMAGED, _mend_database(shell))
-    return Finding("ok", _said(_EVENTS, count["n"] if count else 0))
+    return Finding("ok", _EVENTS.filled(count["n"] if count else 0))
 
 
 def _mend_database(shell: Shell) -> Words:
     last = last_of(shell.home.backups)
     standing = [last.path] if last is not None and last.path.exists() else kept(shell.home.backups)[-1:]
-    return _said(_RESTORE, standing[0]) if standing else _NO_BACKUP
+    return _RESTORE.filled(standing[0]) if standing else _NO_BACKUP
 
 
 async def _turns(shell: Shell) -> Finding:
@@ -175,7 +175,7 @@ async def _turns(shell: Shell) -> Finding:
     if not opened:
         return Finding("ok", _NO_TURNS)
     names = " ".join(event.place.turn or "" for event in opened)
-    return Finding("note", _said(_OPEN_TURNS, len(opened), names), _GO_ON)
+    return Finding("note", _OPEN_TURNS.filled(len(opened), names), _GO_ON)
 
 
 async def _silence(shell: Shell) -> Finding:
@@ -195,7 +195,7 @@ async def _repository(shell: Shell) -> Finding:
         raise NotThere(_NO_WIKI)
     changed = (await GitCommand(shell.home.wiki, shell.clock).read("status", "--porcelain")).decode().splitlines()
     if changed:
-        return Finding("note", _said(_UNCOMMITTED, len(changed)), _COMMITS_ITSELF)
+        return Finding("note", _UNCOMMITTED.filled(len(changed)), _COMMITS_ITSELF)
     return Finding("ok", _CLEAN)
 
 
@@ -205,7 +205,7 @@ async def _pages(shell: Shell) -> Finding:
         lines_zh = "；".join(f"{problem.path}：{problem.words.zh}" for problem in problems)
         lines_en = "; ".join(f"{problem.path}: {problem.words.en}" for problem in problems)
         return Finding("wrong", Words(lines_zh, lines_en), _MEND_PAGE)
-    return Finding("ok", _said(_COUNT_PAGES, len(pages)))
+    return Finding("ok", _COUNT_PAGES.filled(len(pages)))
 
 
 async def _cards(shell: Shell) -> Finding:
@@ -217,7 +217,7 @@ async def _cards(shell: Shell) -> Finding:
         lines_zh = "；".join(f"{card.name}：{card.why.zh.rstrip('。')}" for card in wrong)
         lines_en = "; ".join(f"{card.name}: {card.why.en.rstrip('.')}" for card in wrong)
         return Finding("wrong", Words(lines_zh, lines_en), _MEND_CARD)
-    return Finding("ok", _said(_COUNT_CARDS, len(found)))
+    return Finding("ok", _COUNT_CARDS.filled(len(found)))
 
 
 async def _index(shell: Shell) -> Finding:
@@ -228,20 +228,20 @@ async def _index(shell: Shell) -> Finding:
     differences = index.verify(_entries(pages))
     index.release()
     if differences:
-        return Finding("wrong", _said(_DIFFERS, len(differences)), _REBUILD)
+        return Finding("wrong", _DIFFERS.filled(len(differences)), _REBUILD)
     return Finding("ok", _AGREES)
 
 
 async def _own_commands(shell: Shell) -> Finding:
     own = OwnCommands(shell.home.prompts / "commands")
     if unusable := own.unusable():
-        return Finding("wrong", _said(_NO_COMMANDS, "、".join(unusable)), _MEND_COMMANDS)
-    return Finding("ok", _said(_COUNT_COMMANDS, sum(1 for _ in own)))
+        return Finding("wrong", _NO_COMMANDS.filled("、".join(unusable)), _MEND_COMMANDS)
+    return Finding("ok", _COUNT_COMMANDS.filled(sum(1 for _ in own)))
 
 
 async def _disk(shell: Shell) -> Finding:
     free = shutil.disk_usage(_there(shell.home.path)).free
-    said = _said(_FREE, f"{free / 1e9:.1f}")
+    said = _FREE.filled(f"{free / 1e9:.1f}")
     return Finding("note", said, _MAKE_ROOM) if free < _LITTLE else Finding("ok", said)
 
 
@@ -275,10 +275,6 @@ def _entries(pages: dict[str, Page]) -> Iterator[Entry]:
             scopes.setdefault(scope, {})[path] = page
     for scope, group in scopes.items():
         yield from entries_of(scope, group)
-
-
-def _said(words: Words, *values: object) -> Words:
-    return Words(words.zh.format(*values), words.en.format(*values))
 
 
 CHECKS = (

@@ -63,7 +63,7 @@ async def have_model(shell: Shell, *, needed: bool = True) -> None:
     if weights_in_use(shell.settings) is not None:
         return
     size = f"{weights.size / 1e9:.1f}"
-    question = Words(_QUESTION.zh.format(size=size), _QUESTION.en.format(size=size))
+    question = _QUESTION.filled(size=size)
     if is_terminal() and not await agreed(shell, question, unless=True):
         shell.note(shell.say(_WITHOUT))
         return

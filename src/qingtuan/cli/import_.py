@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from qingtuan.channels.cli.link import Result
-from qingtuan.cli.asking import answered
+from qingtuan.cli.asking import answered, is_yes
 from qingtuan.cli.door import entered
 from qingtuan.cli.parser import Parser
 from qingtuan.cli.persons import reader_of, zone_of
@@ -112,7 +112,7 @@ class _Import:
         """The numbers to leave out, none for a plain yes; None for no."""
         while True:
             text = (await answered(self._shell, self._shell.say(_QUESTION))).strip().lower()
-            if text in ("y", "yes", "是", "好", "要", "写", "确认"):
+            if is_yes(text) or text == "写":
                 return frozenset()
             if text in ("", "n", "no", "不", "否", "不写"):
                 return None

@@ -94,7 +94,7 @@ async def _check(name: str | None, shell: Shell) -> int:
 def _chosen(found: Configured, name: str | None) -> list[ServerConfig]:
     chosen = [config for config in found.servers if name in (None, config.name)]
     if name is not None and not chosen:
-        raise NotThere(Words(_NO_SERVER.zh.format(name), _NO_SERVER.en.format(name)))
+        raise NotThere(_NO_SERVER.filled(name))
     return chosen
 
 

@@ -63,7 +63,7 @@ class Parser(argparse.ArgumentParser):
 def _said(message: str) -> Iterable[Words]:
     for pattern, words in _ERRORS:
         if found := re.fullmatch(pattern, message, re.DOTALL):
-            yield Words(words.zh.format(*found.groups()), words.en.format(*found.groups()))
+            yield words.filled(*found.groups())
 
 
 def _formatter(language: Language) -> type[argparse.HelpFormatter]:

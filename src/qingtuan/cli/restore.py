@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -117,7 +117,7 @@ async def run(args: argparse.Namespace, shell: Shell) -> int:
 def _archive(named: str) -> Path:
     path = Path(named).expanduser().absolute()
     if not path.is_file():
-        raise NotThere(_said(_NO_FILE, path=path))
+        raise NotThere(_NO_FILE.filled(path=path))
     return path
 
 
@@ -129,7 +129,7 @@ def _target(to: str | None, shell: Shell) -> Shell:
     if home.path.exists():
         is_ours = home.database.exists() or home.settings_file.exists()
         if not home.path.is_dir() or (any(home.path.iterdir()) and not is_ours):
-            raise UsageWrong(_said(_OTHER_THINGS, path=home.path))
+            raise UsageWrong(_OTHER_THINGS.filled(path=home.path))
     return replace(shell, home=home)
 
 
@@ -141,7 +141,7 @@ def _see_holder(home: Home) -> None:
         return
     pid, command = lock.holder()
     if command != SERVES:
-        raise HomeInUse(_said(_HELD, home=home.path, command=command, pid=pid))
+        raise HomeInUse(_HELD.filled(home=home.path, command=command, pid=pid))
 
 
 @asynccontextmanager
@@ -174,8 +174,7 @@ async def _staged(path: Path, shell: Shell) -> AsyncIterator[Staged]:
 def _about(found: Staged, shell: Shell) -> Iterator[Words]:
     """What the backup is, and what it would replace."""
     manifest, home = found.manifest, shell.home
-    yield _said(
-        _BACKUP,
+    yield _BACKUP.filled(
         made=_moment(manifest.made),
         product=manifest.product,
         events=manifest.events,
@@ -190,19 +189,19 @@ def _about(found: Staged, shell: Shell) -> Iterator[Words]:
     restored = Home(found.folder)
     wrong = settings_of(restored)
     if isinstance(wrong, SettingsWrong):
-        yield _said(_SETTINGS, why=wrong.words)
+        yield _SETTINGS.filled(why=wrong.words)
     elif names := _new_servers(restored, home):
-        yield _said(_SERVERS, names=" ".join(names))
+        yield _SERVERS.filled(names=" ".join(names))
     present = look(home, manifest.made)
     if present is None:
-        yield _said(_NOTHING, home=home.path)
+        yield _NOTHING.filled(home=home.path)
     elif present.events is None:
-        yield _said(_UNREADABLE, pages=present.pages)
+        yield _UNREADABLE.filled(pages=present.pages)
     else:
         newest = _moment(present.newest) if present.newest else "-"
-        yield _said(_PRESENT, events=present.events, newest=newest, pages=present.pages)
+        yield _PRESENT.filled(events=present.events, newest=newest, pages=present.pages)
         if present.erasures:
-            yield _said(_ERASED, count=present.erasures)
+            yield _ERASED.filled(count=present.erasures)
 
 
 def _new_servers(restored: Home, home: Home) -> list[str]:
@@ -252,10 +251,3 @@ async def _asked(link: SocketLink, found: Staged, shell: Shell) -> Path:
 
 def _moment(moment: datetime) -> str:
     return f"{moment.astimezone():%Y-%m-%d %H:%M}"
-
-
-def _said(words: Words, **values: object) -> Words:
-    def of(language: str) -> Mapping[str, object]:
-        return {name: getattr(value, language) if isinstance(value, Words) else value for name, value in values.items()}
-
-    return Words(words.zh.format(**of("zh")), words.en.format(**of("en")))

@@ -120,7 +120,7 @@ def _find(given: Sequence[str]) -> tuple[str, Command]:
     name = given[0]
     if name not in COMMANDS:
         near = get_close_matches(name, COMMANDS, n=1)
-        hint = Words(_NEAR.zh.format(name=near[0]), _NEAR.en.format(name=near[0])) if near else _LIST
+        hint = _NEAR.filled(name=near[0]) if near else _LIST
         raise UsageWrong(
             Words(_UNKNOWN.zh.format(name=name, near=hint.zh), _UNKNOWN.en.format(name=name, near=hint.en))
         )

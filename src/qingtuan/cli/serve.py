@@ -38,7 +38,7 @@ async def run(_: argparse.Namespace, shell: Shell) -> int:
     async with claimed(shell, SERVES) as claim:
         if claim.link is not None:
             home = shell.home.path
-            raise HomeInUse(Words(_ALREADY.zh.format(home=home), _ALREADY.en.format(home=home)))
+            raise HomeInUse(_ALREADY.filled(home=home))
         await _Serving(shell, claim, ended).run()
     return 0
 

@@ -76,11 +76,11 @@ def _pinned(servers: Iterable[ServerConfig], shell: Shell) -> dict[str, Pinned]:
 def _finding(seen: Look, shell: Shell) -> Finding:
     name = seen.config.name
     if seen.error is not None:
-        return Finding("wrong", seen.error, Words(_LOG.zh.format(name=name), _LOG.en.format(name=name)))
+        return Finding("wrong", seen.error, _LOG.filled(name=name))
     if seen.offer.moved or seen.offer.changes:
-        mend = Words(_APPROVE.zh.format(name=name), _APPROVE.en.format(name=name))
-        return Finding("note", _MOVED if seen.offer.moved else _said(_WITHHELD, len(seen.offer.changes)), mend)
-    found = _said(_TOOLS, len(seen.offer.tools))
+        mend = _APPROVE.filled(name=name)
+        return Finding("note", _MOVED if seen.offer.moved else _WITHHELD.filled(len(seen.offer.changes)), mend)
+    found = _TOOLS.filled(len(seen.offer.tools))
     if seen.offer.left_out:
         lines = "；".join(of_offer(seen.offer, name, shell))
         return Finding("note", Words(f"{found.zh}。{lines}", f"{found.en}. {lines}"), _ASK_MAKER)
@@ -98,10 +98,6 @@ def of_offer(offer: Offer, name: str, shell: Shell) -> Iterator[str]:
         yield shell.say(_LEFT_OUT).format(tool=one.name, why=shell.say(one.why))
     if (more := len(offer.left_out) - _MAX_LEFT_OUT) > 0:
         yield shell.say(_MORE_LEFT_OUT).format(count=more)
-
-
-def _said(words: Words, count: int) -> Words:
-    return Words(words.zh.format(count), words.en.format(count))
 
 
 _MEND_FILE = Words("改数据文件夹里的 mcp.json", "Mend mcp.json in the data folder")

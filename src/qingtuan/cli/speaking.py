@@ -39,7 +39,7 @@ def speaker_arguments(parser: Parser, *, session: bool = True) -> None:
 def speaker_of(args: argparse.Namespace) -> Speaker:
     """Who speaks where. Raises `UsageWrong`."""
     if not is_account(args.account):
-        raise UsageWrong(Words(_NO_ACCOUNT.zh.format(args.account), _NO_ACCOUNT.en.format(args.account)))
+        raise UsageWrong(_NO_ACCOUNT.filled(args.account))
     return Speaker(args.account, space_of(args.space, args.account))
 
 
@@ -57,5 +57,5 @@ def space_of(text: str, account: str) -> Space:
     kind, _, name = text.partition(":")
     group = name if ":" in name else f"{account.partition(':')[0]}:{name}"
     if kind != "group" or not name or not _GROUP.fullmatch(group):
-        raise UsageWrong(Words(_NO_SPACE.zh.format(text), _NO_SPACE.en.format(text)))
+        raise UsageWrong(_NO_SPACE.filled(text))
     return Space("group", group)

@@ -120,7 +120,7 @@ async def _page(history: History, args: argparse.Namespace, shell: Shell) -> str
     else:
         data = await history.show(args.page, _when(args.at, shell))
     if data is None:
-        raise NotThere(Words(_NO_PAGE.zh.format(args.page), _NO_PAGE.en.format(args.page)))
+        raise NotThere(_NO_PAGE.filled(args.page))
     return data.decode("utf-8", "replace").rstrip("\n")
 
 

@@ -236,7 +236,7 @@ def _wanted(pattern: str, language: Language, *, hidden: bool) -> str:
 
 def _filled(words: Words, **values: str) -> Words:
     short = {name: _short(value) for name, value in values.items()}
-    return Words(words.zh.format(**short), words.en.format(**short))
+    return words.filled(**short)
 
 
 def _short(text: str) -> str:

@@ -22,7 +22,7 @@ from qingtuan.identity.scopes import Reader, Role
 from qingtuan.identity.trust import QuestionFacts, Risk, inherit, may_answer
 from qingtuan.language import Words
 from qingtuan.messages import Origin, Space
-from qingtuan.storage.sqlite import Database, Row
+from qingtuan.storage.sqlite import Database, Row, marks
 from qingtuan.tools.tool import Tool
 
 MAX_OPEN = 3
@@ -279,7 +279,7 @@ class Book:
 
     def _latest_expired(self, reader: Reader) -> Confirmation | None:
         mine = sorted(reader.ids)
-        askers = ",".join("?" * len(mine))
+        askers = marks(mine)
         latest = self._load(f"c.asker IN ({askers}) AND c.space = ?", [*mine, str(reader.space)], newest=1)
         if not latest or latest[0].state not in ("open", "expired") or not may_answer(latest[0].facts, reader):
             return None

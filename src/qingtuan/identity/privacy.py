@@ -20,6 +20,7 @@ from qingtuan.identity.phrases import holds_contact, wishes_manner
 from qingtuan.identity.scopes import Reader, Role, Scope, Visibility, stricter
 from qingtuan.language import Words
 from qingtuan.messages import Origin, Space
+from qingtuan.storage.sqlite import marks
 
 _SEAL = object()
 """Only this module makes sights: a sight that anybody could build would be a second way to memory."""
@@ -224,19 +225,19 @@ class EventSight:
         if self._everything:
             return "1", []
         me = sorted(self.reader.ids)
-        mine = f"{alias}.person IN ({_marks(me)})"
+        mine = f"{alias}.person IN ({marks(me)})"
         spaces, open_kinds = sorted(self._spaces), sorted(_OPEN_IN_GROUPS)
         clause = (
-            f"({alias}.space IN ({_marks(spaces)}) AND ({mine}"
-            f" OR {alias}.space GLOB 'group:*' AND {alias}.kind IN ({_marks(open_kinds)})))"
+            f"({alias}.space IN ({marks(spaces)}) AND ({mine}"
+            f" OR {alias}.space GLOB 'group:*' AND {alias}.kind IN ({marks(open_kinds)})))"
         )
         values: list[Any] = [*spaces, *me, *open_kinds]
         if not self._reaches_out:
             return clause, values
         said, left = sorted(_SAID_TO_ALL), sorted(f"group:{group}" for group in self._left)
         within = (
-            f"({alias}.space GLOB 'group:*' AND {alias}.space NOT IN ({_marks(left)})"
-            f" AND ({mine} OR {alias}.kind IN ({_marks(said)}))"
+            f"({alias}.space GLOB 'group:*' AND {alias}.space NOT IN ({marks(left)})"
+            f" AND ({mine} OR {alias}.kind IN ({marks(said)}))"
             f" AND {self._in_stretch(f'{alias}.session', f'{alias}.seq', f'{alias}.seq')})"
         )
         return f"({clause} OR {within})", [*values, *left, *me, *said, *self._stretch_values()]
@@ -248,13 +249,13 @@ class EventSight:
             return "1", []
         strange, others = self.strange_sessions()
         private = f"{session} NOT IN (SELECT session FROM ({strange}))"  # noqa: S608 (placeholders)
-        clause = f"({space} IN ({_marks(self._spaces)}) AND {private})"
+        clause = f"({space} IN ({marks(self._spaces)}) AND {private})"
         spaces = [*sorted(self._spaces), *others]
         if not self._reaches_out:
             return clause, spaces
         left = sorted(f"group:{group}" for group in self._left)
         within = (
-            f"({space} GLOB 'group:*' AND {space} NOT IN ({_marks(left)}) AND {self._in_stretch(session, first, last)})"
+            f"({space} GLOB 'group:*' AND {space} NOT IN ({marks(left)}) AND {self._in_stretch(session, first, last)})"
         )
         return f"({clause} OR {within})", [*spaces, *left, *self._stretch_values()]
 
@@ -265,7 +266,7 @@ class EventSight:
         # The plus keeps SQLite from the index by person, which would lead through all that they ever did.
         sql = (
             "SELECT session, space FROM events WHERE kind = ?"  # noqa: S608 (placeholders)
-            f" AND space IN ({_marks(private)}) AND +person NOT IN ({_marks(self.reader.ids)})"
+            f" AND space IN ({marks(private)}) AND +person NOT IN ({marks(self.reader.ids)})"
         )
         return sql, [str(Kind.SESSION_STARTED), *private, *sorted(self.reader.ids)]
 
@@ -287,7 +288,7 @@ class EventSight:
     def _own_messages(self) -> str:
         return (
             "SELECT session, MIN(seq) AS first, MAX(seq) AS last FROM events"  # noqa: S608 (placeholders)
-            f" WHERE person IN ({_marks(self.reader.ids)}) AND kind = ? AND session IS NOT NULL"
+            f" WHERE person IN ({marks(self.reader.ids)}) AND kind = ? AND session IS NOT NULL"
         )
 
 
@@ -321,10 +322,6 @@ def event_sight(
 def _check(seal: object) -> None:
     if seal is not _SEAL:
         raise Bug(Words("越过了隐私过滤。", "The privacy filter was bypassed."), detail="a sight made by hand")
-
-
-def _marks(values: Collection[object]) -> str:
-    return ",".join("?" * len(values))
 
 
 def may_write(reader: Reader, scope: Scope, *, writes_group: bool = False) -> bool:

@@ -116,13 +116,13 @@ async def _refusal(response: httpx2.Response, kind: str) -> httpx2.Response | Tr
     if status == 404 and _SESSION in response.request.headers:
         return Trouble(_EXPIRED, sent=False, gone=True)
     if status in (401, 403):
-        return Trouble(_said(_FORBIDDEN, status=status), sent=False)
+        return Trouble(_FORBIDDEN.filled(status=status), sent=False)
     if kind.startswith("application/json") and b'"jsonrpc"' in body:
         return httpx2.Response(status, headers={"content-type": kind}, content=body, request=response.request)
     if status in (404, 405, 406, 410, 415):
-        return Trouble(_said(_NO_PLACE, status=status), sent=False)
+        return Trouble(_NO_PLACE.filled(status=status), sent=False)
     # What stands behind a 5xx may have been done, or not.
-    return Trouble(_said(_STATUS, status=status), sent=status >= 500)
+    return Trouble(_STATUS.filled(status=status), sent=status >= 500)
 
 
 def _trouble_of(error: httpx2.HTTPError) -> Trouble:
@@ -157,10 +157,6 @@ def _causes(error: BaseException) -> list[BaseException]:
         if isinstance(one, BaseExceptionGroup):
             waiting += one.exceptions
     return found
-
-
-def _said(words: Words, **values: object) -> Words:
-    return Words(words.zh.format(**values), words.en.format(**values))
 
 
 _BAD_ADDRESS = Words("地址不对，检查 mcp.json 里的 url。", "The address is wrong; see url in mcp.json.")

@@ -63,7 +63,7 @@ def listing_of(raws: Iterable[Mapping[str, Any]], server: str, more: int = 0, *,
         else:
             more += 1
     if more:
-        left_out.append(LeftOut("…", _said(_MORE, more=more)))
+        left_out.append(LeftOut("…", _MORE.filled(more=more)))
     return Listing(tuple(map(definition_of, kept.values())), tuple(left_out), server, tuple(kept.values()))
 
 
@@ -95,10 +95,6 @@ def save(folder: Path, key: str, listing: Listing) -> None:
 
 def _path(folder: Path, key: str) -> Path:
     return folder / f"{key[:32]}.json"
-
-
-def _said(words: Words, **values: object) -> Words:
-    return Words(words.zh.format(**values), words.en.format(**values))
 
 
 _TWICE = Words("名字和前面的一个重了。", "Another one before it has this name.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,13 +55,13 @@ def _configured(path: Path, document: Any, environ: Mapping[str, str]) -> Config
         try:
             name = _plain_name(given)
             if name in servers or name in off:
-                raise Wrong(_said(_TWICE, name=name))
+                raise Wrong(_TWICE.filled(name=name))
             if isinstance(entry, jsonc.Table) and entry.get("disabled") is True:
                 off.append(name)
                 continue
             config, unknown = server_of(name, entry, environ, _plain_name)
             if taken := next((other for other in servers.values() if other.prefix == config.prefix), None):
-                raise Wrong(_said(_SAME_PREFIX, prefix=config.prefix, other=taken.name))
+                raise Wrong(_SAME_PREFIX.filled(prefix=config.prefix, other=taken.name))
         except Wrong as error:
             faults.append(_of_server(path, given, error.words))
         else:
@@ -73,11 +73,11 @@ def _configured(path: Path, document: Any, environ: Mapping[str, str]) -> Config
 def _strange(document: jsonc.Table) -> Iterable[Words]:
     for key, value in document.items():
         if key in _TABLES and not isinstance(value, jsonc.Table):
-            yield _said(_NO_SERVERS, key=key)
+            yield _NO_SERVERS.filled(key=key)
         elif key not in _TABLES and key not in _KNOWN_BESIDE:
-            yield _said(_STRANGE, key=_brief(key))
+            yield _STRANGE.filled(key=_brief(key))
     for key in (*document.repeated, *(name for table in _tables(document) for name in table.repeated)):
-        yield _said(_TWICE, name=_brief(key))
+        yield _TWICE.filled(name=_brief(key))
 
 
 def _tables(document: jsonc.Table) -> list[jsonc.Table]:
@@ -101,14 +101,14 @@ def _plain_name(given: str) -> str:
     if "__" in name:
         raise Wrong(_UNDERSCORES)
     if len(name) > _MAX_NAME:
-        raise Wrong(_said(_LONG_NAME, most=_MAX_NAME))
+        raise Wrong(_LONG_NAME.filled(most=_MAX_NAME))
     return name
 
 
 def _unknown(key: str) -> Words:
     near = nearest_key(key)
     hint = Words(f"是不是 {near}？", f"Is it {near}?") if near else Words("没有用它。", "It is not used.")
-    return _said(_STRANGE_KEY, key=_brief(key), hint=hint)
+    return _STRANGE_KEY.filled(key=_brief(key), hint=hint)
 
 
 def _of_file(path: Path, words: Words) -> SettingsWrong:
@@ -124,15 +124,6 @@ def _of_server(path: Path, given: str, words: Words) -> SettingsWrong:
 
 def _brief(text: str) -> str:
     return json.dumps(text[:40], ensure_ascii=not text.isprintable())
-
-
-def _said(words: Words, **values: object) -> Words:
-    def filled(which: Callable[[Words], str]) -> str:
-        return which(words).format(
-            **{key: which(value) if isinstance(value, Words) else value for key, value in values.items()}
-        )
-
-    return Words(filled(lambda said: said.zh), filled(lambda said: said.en))
 
 
 _UNREADABLE = Words("读不了：不是普通文件，或太大。", "It cannot be read: no regular file, or too large.")

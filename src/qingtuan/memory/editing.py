@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Literal, cast, get_args
+from typing import Literal
 
 from qingtuan.errors import NotAllowed, NotThere, PageUnreadable, ToolFailed
 from qingtuan.identity.privacy import sight
@@ -15,7 +15,7 @@ from qingtuan.memory.acts import MAY_NOT_WRITE, By
 from qingtuan.memory.beliefs import Standing
 from qingtuan.memory.forgetting import Match, meant_by
 from qingtuan.memory.known import Known, Name
-from qingtuan.memory.topics import Kind, page_for
+from qingtuan.memory.topics import kind_of, page_for
 from qingtuan.memory.wiki import edits
 from qingtuan.memory.wiki.page import Belief, Page, new_page
 from qingtuan.memory.wishes import label_for, statement
@@ -223,7 +223,7 @@ def _home(standing: Standing, known: Known, label: Visibility) -> tuple[str, Pag
         PageUnreadable: something stands in its place that cannot be read.
     """
     holdings, taken = standing.holdings, standing.unreadable
-    kind = cast(Kind, known.type if known.type in get_args(Kind) else "fact")
+    kind = kind_of(known.type)
     place = page_for(holdings.titles, kind, known.title, standing.language, taken, root=standing.root)
     if place.path in taken:
         raise PageUnreadable(Words("要写的那一页读不了。", "The page that it belongs on cannot be read."))

@@ -10,9 +10,10 @@ from functools import cached_property
 from typing import get_args
 
 from qingtuan.identity.scopes import Reader, Scope, Visibility
-from qingtuan.memory.beliefs import event_time
+from qingtuan.memory.beliefs import Candidate, event_time
 from qingtuan.memory.harmless import harmless
-from qingtuan.memory.topics import GENERAL
+from qingtuan.memory.likeness import SELF
+from qingtuan.memory.topics import GENERAL, kind_of
 from qingtuan.memory.wiki.bullets import CHINESE
 from qingtuan.memory.wiki.page import Belief, Page, PageType
 from qingtuan.messages import Origin
@@ -117,6 +118,27 @@ def type_of(path: str, page: Page) -> str:
     if page.type in get_args(PageType):
         return str(page.type)
     return _BY_FOLDER.get(folder, "profile" if path.endswith("/profile.md") else "fact")
+
+
+def as_statement(belief: Belief, path: str, page: Page, said_at: datetime) -> Candidate:
+    """What an entry of a page says, as something that was stated then: to be decided upon anew."""
+    data = belief.data
+    return Candidate(
+        text=belief.text,
+        said_at=said_at,
+        kind=kind_of(type_of(path, page)),
+        topic=page.title or None,
+        subject=data.subject or SELF,
+        predicate=data.predicate,
+        value=data.value,
+        since=data.since,
+        until=data.until,
+        source=data.source,
+        how=data.how,
+        via=data.via,
+        visibility=belief.visibility,
+        many=data.many,
+    )
 
 
 def is_note(path: str, page: Page) -> bool:

@@ -90,12 +90,6 @@ def lasting_at(text: str, start: int, stop: int, said_at: datetime, zone: tzinfo
     return _together([one for one in bounds if begin <= one.start < end])
 
 
-def day_named(text: str, said_at: datetime, zone: tzinfo, *, last: bool = False) -> date | None:
-    """The day that an argument names, in digits or in words; of several days the first, or with `last` the last."""
-    found = span_named(text, said_at, zone)
-    return found and found[1 if last else 0]
-
-
 def span_named(text: str, said_at: datetime, zone: tzinfo) -> tuple[date, date] | None:
     """The days that an argument names (2026-06-20, 2026-06, 去年, 2025~2026-03); None for what names none."""
     ends = [part for part in re.split(r"\s*(?:~|～|至|到|\bto\b)\s*", text.strip()) if part]

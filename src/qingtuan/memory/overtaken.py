@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast, get_args
+from typing import Any
 
 from qingtuan.errors import PageUnreadable
 from qingtuan.events.log import Event
@@ -17,10 +17,8 @@ from qingtuan.identity.scopes import SHARED, Scope
 from qingtuan.language import Words
 from qingtuan.memory.beliefs import Candidate
 from qingtuan.memory.candidates import OVERTAKEN, spoken_reason
-from qingtuan.memory.known import type_of
+from qingtuan.memory.known import as_statement
 from qingtuan.memory.library import Library
-from qingtuan.memory.likeness import SELF
-from qingtuan.memory.topics import Kind
 from qingtuan.memory.wiki.merging import merge
 from qingtuan.memory.wiki.page import Page, parse
 from qingtuan.memory.wiki.store import Change, WikiStore
@@ -129,30 +127,9 @@ def _entries(page: _Page, write: Event) -> Iterator[tuple[Candidate, Scope]]:
     wanted, scope = _page(page.after), scope_of(page.path)
     if wanted is None or scope is None:
         return
-    kind = type_of(page.path, wanted)
     for belief in wanted.beliefs:
-        data = belief.data
-        if belief.number not in page.brought or not belief.current:
-            continue
-        yield (
-            Candidate(
-                text=belief.text,
-                said_at=write.time,
-                kind=cast(Kind, kind if kind in get_args(Kind) else "fact"),
-                topic=wanted.title or None,
-                subject=data.subject or SELF,
-                predicate=data.predicate,
-                value=data.value,
-                since=data.since,
-                until=data.until,
-                source=data.source,
-                how=data.how,
-                via=data.via,
-                visibility=belief.visibility,
-                many=data.many,
-            ),
-            scope,
-        )
+        if belief.number in page.brought and belief.current:
+            yield as_statement(belief, page.path, wanted, write.time), scope
 
 
 def _numbers(data: bytes | None) -> frozenset[int]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import cast, get_args
 
 from qingtuan.errors import PageUnreadable
 from qingtuan.identity.scopes import SHARED, Scope
@@ -20,9 +19,8 @@ from qingtuan.memory.beliefs import Candidate, Review, Standing, Write
 from qingtuan.memory.changes import Ended, apply
 from qingtuan.memory.deciding import decide
 from qingtuan.memory.holdings import HIGHEST, Holdings
-from qingtuan.memory.known import is_note, type_of
+from qingtuan.memory.known import as_statement, is_note
 from qingtuan.memory.likeness import SELF
-from qingtuan.memory.topics import Kind
 from qingtuan.memory.wiki import edits
 from qingtuan.memory.wiki.data_comment import BeliefData
 from qingtuan.memory.wiki.page import Belief, Page, parse
@@ -326,24 +324,8 @@ class _Scope:
         return True
 
     def _statement(self, case: _Case, belief: Belief) -> Candidate:
-        data, kind = belief.data, type_of(case.path, case.theirs)
-        said_at = self._standing.said_of(data, case.theirs.updated)
-        return Candidate(
-            text=belief.text,
-            said_at=min(said_at, self._now()),
-            kind=cast(Kind, kind if kind in get_args(Kind) else "fact"),
-            topic=case.theirs.title or None,
-            subject=data.subject or SELF,
-            predicate=data.predicate,
-            value=data.value,
-            since=data.since,
-            until=data.until,
-            source=data.source,
-            how=data.how,
-            via=data.via,
-            visibility=belief.visibility,
-            many=data.many,
-        )
+        said_at = self._standing.said_of(belief.data, case.theirs.updated)
+        return as_statement(belief, case.path, case.theirs, min(said_at, self._now()))
 
     def _now(self) -> datetime:
         """No later than this can anything have been said: whoever sets a clock ahead is not always right."""

@@ -6,13 +6,19 @@ import re
 import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast, get_args
 
 from qingtuan.language import Language, Words
 from qingtuan.memory.wiki.page import Page, PageType
 
 Kind = Literal["profile", "preference", "rule", "fact", "event", "project", "task"]
 """What kind of thing a belief is."""
+
+
+def kind_of(page_type: str) -> Kind:
+    """The kind of what stands on a page of this type; what stands on any other page is a fact."""
+    return cast(Kind, page_type) if page_type in get_args(Kind) else "fact"
+
 
 MAX_SLUG_BYTES = 80
 """UTF-8 bytes; leaves room for a suffix within what any file system takes."""

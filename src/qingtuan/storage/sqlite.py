@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -196,6 +196,11 @@ class Database:
     def close(self) -> None:
         """Close the connection; the write-ahead log is folded in by SQLite."""
         self._connection.close()
+
+
+def marks(values: Collection[object]) -> str:
+    """A placeholder for each of some values, as `IN (…)` takes them."""
+    return ",".join("?" * len(values))
 
 
 def _failed(path: Path, error: sqlite3.Error) -> StorageFailed:

@@ -14,6 +14,7 @@ from qingtuan.identity.access import REFUSAL_INTERVAL, AccessRules, Admitted, Ar
 from qingtuan.identity.accounts import OWNER, Person
 from qingtuan.identity.scopes import Role
 from qingtuan.ids import first_event_id
+from qingtuan.storage.sqlite import marks
 
 _MINUTE = 60.0
 _COUNTED = (Kind.TURN_STARTED, Kind.MESSAGE_IGNORED, Kind.COMMAND_RUN)
@@ -104,7 +105,7 @@ class Gate:
         longest = timedelta(seconds=max((REFUSAL_INTERVAL, *cooldowns)))
         rows = self._log.database.rows(
             "SELECT kind, time, space, json_extract(payload, '$.told') AS told FROM events"  # noqa: S608 (placeholders)
-            f" WHERE person IN ({_marks(ids)}) AND seq >= ? AND +kind IN (?, ?, ?) ORDER BY seq",
+            f" WHERE person IN ({marks(ids)}) AND seq >= ? AND +kind IN (?, ?, ?) ORDER BY seq",
             (*ids, _first_since(self._log, self._clock.now() - longest), *_COUNTED),
         )
         turns: dict[str, float] = {}
@@ -124,7 +125,7 @@ class Gate:
         row = self._log.database.row(
             "SELECT count(*) AS count FROM inbox AS i CROSS JOIN events AS e ON e.id = i.event"  # noqa: S608
             # Said twice, for the index of what is open: SQLite does not see that one follows from the other.
-            f" WHERE i.state <> 'done' AND i.state = 'waiting' AND e.person IN ({_marks(ids)})",
+            f" WHERE i.state <> 'done' AND i.state = 'waiting' AND e.person IN ({marks(ids)})",
             ids,
         )
         return row["count"] if row else 0
@@ -132,7 +133,7 @@ class Gate:
     def _received(self, ids: Sequence[str], *, at_most: int) -> int:
         row = self._log.database.row(
             "SELECT count(*) AS count FROM (SELECT 1 FROM events"  # noqa: S608 (placeholders)
-            f" WHERE person IN ({_marks(ids)}) AND +kind = ? LIMIT ?)",
+            f" WHERE person IN ({marks(ids)}) AND +kind = ? LIMIT ?)",
             (*ids, Kind.MESSAGE_RECEIVED, at_most),
         )
         return row["count"] if row else 0
@@ -213,10 +214,6 @@ def _first_since(log: Log, moment: datetime) -> int:
         (first_event_id(moment),),
     ) or log.database.row("SELECT max(seq) + 1 AS seq FROM events")
     return (row["seq"] if row else None) or 1
-
-
-def _marks(values: Sequence[str]) -> str:
-    return ",".join("?" * len(values))
 
 
 def _pace_of(arrival: Arrival) -> tuple[str, str]:

@@ -40,6 +40,7 @@ from qingtuan.memory.erasing.words import strings_in, strings_of, telling
 from qingtuan.memory.likeness import SELF, fold, normalise_subject, normalise_text, normalise_value
 from qingtuan.memory.story import story_of
 from qingtuan.memory.summaries import Summaries, Summary
+from qingtuan.storage.sqlite import marks
 
 _BELIEFS = frozenset(
     {
@@ -403,7 +404,7 @@ class Forgetting:
 
 def _others_of(whole: Whole) -> tuple[str, list[str]]:
     """SQL, with its values, that leaves out most of what can have nothing of somebody's."""
-    kinds, chats = ",".join("?" * len(_MADE_OF)), ",".join("?" * len(whole.chats))
+    kinds, chats = marks(_MADE_OF), marks(whole.chats)
     return f"kind IN ({kinds}) OR person IS NULL AND space IN ({chats})", [*_MADE_OF, *sorted(whole.chats)]
 
 

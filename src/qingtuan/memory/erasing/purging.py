@@ -7,7 +7,7 @@ entry comes from it. And nothing goes that stood in the record before the entry 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,6 +39,7 @@ from qingtuan.memory.known import Known
 from qingtuan.memory.likeness import contains, normalise_text, normalise_value
 from qingtuan.memory.story import Story, story_of
 from qingtuan.memory.summaries import Summaries, Summary
+from qingtuan.storage.sqlite import marks
 
 _SAID = frozenset({Kind.MESSAGE_RECEIVED, Kind.STATEMENT_IMPORTED})
 _SHORTEST = 2
@@ -74,8 +75,11 @@ class Found:
 
     trail: Trail
     events: dict[str, Event]
-    parts: frozenset[str]
     summaries: tuple[Summary, ...]
+    told: frozenset[str]
+    """The pieces of requests that hold the summaries' texts."""
+    near: frozenset[str]
+    """The pieces of requests of the turns in which it was said."""
 
     @property
     def messages(self) -> int:
@@ -110,10 +114,8 @@ class Purging:
         summaries = self._summaries_of(trail, erased.values())
         answers, told = of_summaries(self._log, summaries)
         erased |= answers
-        near = {name for event in turns for name in parts_of(event)}
-        pages = {name for event in erased.values() if event.kind is Kind.PAGE_INTENDED for name in parts_of(event)}
-        parts = self._parts(trail, erased.values(), near)
-        return Found(trail, erased, frozenset(parts | pages | told), tuple(summaries))
+        near = frozenset(name for event in turns for name in parts_of(event))
+        return Found(trail, erased, tuple(summaries), frozenset(told), near)
 
     def texts(self, known: Known) -> tuple[str, ...]:
         """All that an entry ever said."""
@@ -123,7 +125,7 @@ class Purging:
         """Clear the record of an entry: at once and altogether. The event that says so; what is left to do
         stands in the plan that it names."""
         found = self.found(known, by)
-        plan = self._plan(found)
+        plan, parts = self._plan(found), self._parts(found)
         messages = [event for event in found.events.values() if event.kind is Kind.MESSAGE_RECEIVED]
         (scope, number), *_ = found.trail.story.names
         payload: dict[str, Any] = {
@@ -142,7 +144,7 @@ class Purging:
             event = self._log.append(Kind.BELIEF_PURGED, by.place, payload, origin=by.origin, cause=by.cause)
             erase(self._log, event)
             plans = {other.payload["plan"] for other in unfinished(self._log)}
-            delete_parts(self._log, found.parts - plans)
+            delete_parts(self._log, parts - plans)
         return event
 
     # What betrays it
@@ -211,30 +213,34 @@ class Purging:
         """Whose events may go if they repeat an entry of this scope."""
         person = self._people.person(by.reader.person)
         ids = sorted(self._people.ids(by.reader.person))
-        own = f"person IN ({_marks(ids)})"
+        own = f"person IN ({marks(ids)})"
         made = sorted(MADE | ABOUT)
         match scope.kind:
             case "user":
                 chats = sorted(str(space) for space in self._people.private_spaces(person)) if person else []
-                return f"{own} OR person IS NULL AND space IN ({_marks(chats)})", [*ids, *chats]
+                return f"{own} OR person IS NULL AND space IN ({marks(chats)})", [*ids, *chats]
             case "group":
-                here = f"space = ? AND (kind IN ({_marks(made)}) OR {own})"
+                here = f"space = ? AND (kind IN ({marks(made)}) OR {own})"
                 return here, [f"group:{scope.id}", *made, *ids]
             case _:
-                return f"kind IN ({_marks(made)}) OR {own}", [*made, *ids]
+                return f"kind IN ({marks(made)}) OR {own}", [*made, *ids]
 
-    def _parts(self, trail: Trail, erased: Iterable[Event], near: Collection[str]) -> set[str]:
+    def _parts(self, found: Found) -> set[str]:
         """The pieces of requests that hold it, or are what an erased event said. Pages of which the record still
-        tells are looked after with their history."""
+        tells are looked after with their history. Reads every piece there is: nothing for a mere question."""
+        trail, erased = found.trail, found.events.values()
         told = Needles.of((), [text for event in erased for text in said_by(event)])
         strict, loose = part_holds(replace(trail.needles, whole=told.whole)), part_holds(trail.loose)
-        wanted = parts_that(self._log, lambda name, body: strict(name, body) or (name in near and loose(name, body)))
-        for event in each(self._log, f"kind IN ({_marks(NAMING_PARTS)})", NAMING_PARTS):
+        wanted = parts_that(
+            self._log, lambda name, body: strict(name, body) or (name in found.near and loose(name, body))
+        )
+        for event in each(self._log, f"kind IN ({marks(NAMING_PARTS)})", NAMING_PARTS):
             if not wanted:
                 break
             if event.seq < trail.since or event.kind in (Kind.PAGE_INTENDED, Kind.SUMMARY_WRITTEN):
                 wanted.difference_update(parts_of(event))
-        return wanted
+        pages = (event for event in erased if event.kind is Kind.PAGE_INTENDED)
+        return wanted | found.told | {name for event in pages for name in parts_of(event)}
 
     # The rest
 
@@ -269,11 +275,7 @@ def _commits_of(log: Log, intended: Iterable[Event]) -> list[str]:
     """The commits of writes."""
     names = [event.id for event in intended]
     rows = log.database.rows(
-        f"SELECT DISTINCT revision FROM wiki_writes WHERE revision IS NOT NULL AND event IN ({_marks(names)})",  # noqa: S608
+        f"SELECT DISTINCT revision FROM wiki_writes WHERE revision IS NOT NULL AND event IN ({marks(names)})",  # noqa: S608
         names,
     )
     return [row["revision"] for row in rows]
-
-
-def _marks(values: Iterable[object]) -> str:
-    return ",".join("?" for _ in values)

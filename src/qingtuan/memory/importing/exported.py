@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast, get_args
+from typing import Any
 
 from qingtuan.errors import PageUnreadable
 from qingtuan.identity.scopes import Scope
@@ -30,7 +30,7 @@ from qingtuan.memory.importing.found import (
 from qingtuan.memory.importing.reading import Reader
 from qingtuan.memory.importing.sources import Source
 from qingtuan.memory.known import is_note, type_of
-from qingtuan.memory.topics import GENERAL, Kind
+from qingtuan.memory.topics import GENERAL, kind_of
 from qingtuan.memory.wiki.lines import join_lines
 from qingtuan.memory.wiki.page import Belief, Page, parse
 from qingtuan.memory.wiki.walls import scope_of
@@ -171,7 +171,7 @@ class _Reading:
         return Statement(
             text=belief.statement,
             when=when,
-            kind=cast(Kind, named) if named in get_args(Kind) else "fact",
+            kind=kind_of(named),
             topic="" if page.title in (GENERAL.zh, GENERAL.en) else page.title,
             subject=data.subject or "",
             label=data.predicate or "",

@@ -122,4 +122,4 @@ def _for_person(result: str) -> bool:
 
 
 def _about(words: Words, entry: str) -> Words:
-    return Words(words.zh.format(entry=entry), words.en.format(entry=entry))
+    return words.filled(entry=entry)

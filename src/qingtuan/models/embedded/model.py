@@ -236,7 +236,7 @@ def _unreachable(error: EngineDied | EngineRefused) -> ModelUnreachable:
     if isinstance(error, EngineDied):
         return ModelUnreachable(_BROKE_DOWN, detail=str(error))
     why = str(error)[:200]
-    return ModelUnreachable(Words(_CANNOT_LOAD.zh.format(why=why), _CANNOT_LOAD.en.format(why=why)), detail=str(error))
+    return ModelUnreachable(_CANNOT_LOAD.filled(why=why), detail=str(error))
 
 
 def _json(value: Mapping[str, Any]) -> bytes:

@@ -122,7 +122,7 @@ class _Does:
             raise UsageWrong(_HOW_TO_EDIT)
         found = [item for item in self.reviewing.waiting(by.reader) if item.number == wanted.numbers[0]]
         if not found:
-            raise NotThere(Words(_NO_SUCH.zh.format(number=number), _NO_SUCH.en.format(number=number)))
+            raise NotThere(_NO_SUCH.filled(number=number))
         settled = await self.reviewing.edit(found[0], text, by)
         undo = f"\n{_UNDO.say(by.language)}" if settled.write else ""
         return _told(settled, by.language) + undo
