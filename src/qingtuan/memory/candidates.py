@@ -14,7 +14,7 @@ person gets a number among those of the one who stays: whatever is linked and pa
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Literal
@@ -258,15 +258,13 @@ class Candidates:
 
     def numbered(self, reader: Reader, numbers: Iterable[int], writes_groups: Iterable[str] = ()) -> list[Item]:
         """The items of these numbers, whatever became of them, as far as `reader` may decide about them."""
-        wanted = frozenset(numbers)
-        return [item for item in self._of(reader, frozenset(writes_groups), "") if item.number in wanted]
+        among = "AND n.number IN (SELECT value FROM json_each(?))"
+        return self._of(reader, frozenset(writes_groups), among, list(numbers))
 
     def numbers_of(self, reader: Reader, items: Iterable[str], writes_groups: Iterable[str] = ()) -> dict[str, int]:
         """The numbers by which `reader` knows these items (`belief.proposed`), as far as they may decide about them."""
-        wanted = frozenset(items)
-        return {
-            item.event: item.number for item in self._of(reader, frozenset(writes_groups), "") if item.event in wanted
-        }
+        among = "AND n.event IN (SELECT value FROM json_each(?))"
+        return {item.event: item.number for item in self._of(reader, frozenset(writes_groups), among, list(items))}
 
     def people(self) -> frozenset[str]:
         """Ids of those about whose word something may be waited for."""
@@ -300,11 +298,14 @@ class Candidates:
                 found.append((row["state"], at))
         return found
 
-    def _of(self, reader: Reader, writes: frozenset[str], condition: str) -> list[Item]:
+    def _of(
+        self, reader: Reader, writes: frozenset[str], condition: str, among: Sequence[int | str] | None = None
+    ) -> list[Item]:
+        """Those of a person's items that a condition picks; its one value, if it has any, is the list `among`."""
         rows = self._log.database.rows(
             "SELECT c.*, n.number, n.asked FROM candidate_numbers AS n"  # noqa: S608 (our own words)
             f" JOIN candidates AS c ON c.event = n.event WHERE n.person = ? {condition} ORDER BY n.number",
-            (reader.person,),
+            (reader.person, *([] if among is None else [json.dumps(among)])),
         )
         found = self._proposals(row["event"] for row in rows)
         items = (_item(row, event, reader) for row in rows if (event := found.get(row["event"])) is not None)
