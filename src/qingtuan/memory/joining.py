@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,10 +20,8 @@ from qingtuan.memory.wiki.merging import merge
 from qingtuan.memory.wiki.page import Page, parse
 from qingtuan.memory.wiki.renumbering import frame_of, is_frame
 from qingtuan.memory.wiki.store import Change
-from qingtuan.memory.wiki.undo import Undo, Versions
+from qingtuan.memory.wiki.undo import Undo, Versions, on_one_day
 from qingtuan.memory.writing import Arrangement
-
-_UPDATED = re.compile(rb"^updated:[^\r\n]*", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,20 +182,13 @@ def _without(now: bytes, before: bytes | None, after: bytes, came: frozenset[int
     entry as far as each stands as it came. None if nothing is left."""
     try:
         base = frame_of(parse(after)).to_bytes() if before is None else before
-        then, base = _on_one_day(now, after, base)
+        then, base = on_one_day(now, after, base)
         merged = merge(then, base, now)
         if merged is None:
             merged = _entry_by_entry(parse(now), parse(after), came - _bare_on(before, after))
         return None if before is None and is_frame(parse(merged)) else merged
     except PageUnreadable:
         return now
-
-
-def _on_one_day(now: bytes, *others: bytes) -> list[bytes]:
-    """Other versions with the day of the last change that the page has now: it moves with every write, and stands in
-    nobody's way."""
-    today = _UPDATED.search(now)
-    return [_UPDATED.sub(lambda _: today[0], other, count=1) if today else other for other in others]
 
 
 def _numbers_on(data: bytes) -> frozenset[int]:

@@ -177,15 +177,18 @@ def _without(path: str, data: bytes | None, version: Versions) -> bytes:
         raise CannotUndo(path)
     made = version.before is None
     without = _bare(path, version.after) if version.before is None else version.before
-    # The day of the last change moves with every write; it stays what it is and stands in no write's way.
-    today = _UPDATED.search(data)
-    after, before = (
-        _UPDATED.sub(lambda _: today[0], text, count=1) if today else text for text in (version.after, without)
-    )
+    after, before = on_one_day(data, version.after, without)
     merged = merge(after, before, data)
     if merged is None or (made and merged == data):
         raise CannotUndo(path)
     return merged
+
+
+def on_one_day(now: bytes, *others: bytes) -> list[bytes]:
+    """Other versions of a page with the day of the last change that it has now: that day moves with every write, and
+    stands in no write's way."""
+    today = _UPDATED.search(now)
+    return [_UPDATED.sub(lambda _: today[0], other, count=1) if today else other for other in others]
 
 
 def _bare(path: str, made: bytes) -> bytes:

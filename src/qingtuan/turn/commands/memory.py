@@ -37,8 +37,7 @@ def memory_commands(
 ) -> list[Command]:
     """The commands over one memory; `zone` is that of a person, in which their days are counted. `settle` lets be what
     a person has said in private and nobody has looked through yet."""
-    subs = _Subcommands(purge, recall, people, zone)
-    subs.settle = settle
+    subs = _Subcommands(purge, recall, people, zone, settle)
     words = KeepingWords(ruling, zone)
     subs.by_word |= {"always": words.always, "总是": words.always, "never": words.never, "从不": words.never}
 
@@ -95,13 +94,20 @@ def _prints(word: str, rest: str) -> Prints:
 
 
 class _Subcommands:
-    def __init__(self, purge: Purge, recall: Recall, people: People, zone: Callable[[str], tzinfo]) -> None:
+    def __init__(
+        self,
+        purge: Purge,
+        recall: Recall,
+        people: People,
+        zone: Callable[[str], tzinfo],
+        settle: Callable[[Reader], None],
+    ) -> None:
         self._memory = purge.memory
         self._purge = purge
         self._recall = recall
         self._people = people
         self._zone = zone
-        self.settle: Callable[[Reader], None] = lambda _: None
+        self._settle = settle
         """Called when somebody clears their memory: what they said before must not come back afterwards."""
         self.by_word: dict[str, _Sub] = {
             "list": self.listed,
@@ -203,7 +209,7 @@ class _Subcommands:
             own = Scope.of_person(invocation.reader.person)
             seen = self._memory.library.beliefs(sight(invocation.reader), (own,))
             return _surely(sum(known.belief.current for known in seen)).say(invocation.language)
-        self.settle(invocation.reader)
+        self._settle(invocation.reader)
         return _cleared(await self._memory.editing.clear(self.by(invocation))).say(invocation.language)
 
     async def purge(self, invocation: Invocation, argument: str) -> str:
