@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from qingtuan.events.kinds import Kind
+from qingtuan.memory.wiki.page import MAX_BYTES
 from tests.fakes.conversation import Conversation
 from tests.fakes.model_server import Asked, Reply, Rule, on_user
 
@@ -85,7 +86,8 @@ async def test_what_its_page_has_no_room_for_waits_for_a_word_and_is_not_asked_f
         chat.model(extractor(found), on_user("", "好的。"))
         page = chat.home.wiki / "users/owner/preferences/饮食.md"
         page.parent.mkdir(parents=True, exist_ok=True)
-        full = "# 饮食\n\n" + ("长" * 30_000 + "\n") * 111 + "\n## 当前\n"
+        full = f"# 饮食\n\n{'x' * (MAX_BYTES - 60)}\n\n## 当前\n"
+        assert len(full.encode()) < MAX_BYTES
         page.write_text(full, "utf-8")
         await chat.say("我不吃香菜，以后点菜注意一下")
         await chat.later(seconds=61)

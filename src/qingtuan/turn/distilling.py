@@ -100,8 +100,8 @@ def summed_up(done: Distilled, language: Language, *, in_group: bool = False) ->
         lines.append(_FAILED.say(language).format(count=done.failed))
     if done.gained.proposed:
         lines.append((_WHERE_THERE if in_group else _WHERE).say(language))
-    money = "".join(f"，{amount:.4f} {currency}" for currency, amount in done.spent.cost.items())
-    money = money if language == "zh" else money.replace("，", ", ")
+    comma = _COMMA.say(language)
+    money = "".join(f"{comma}{amount:.4f} {currency}" for currency, amount in done.spent.cost.items())
     used = _USED.say(language).format(answers=done.spent.answers, tokens=done.spent.tokens, money=money)
     return "\n".join([*lines, used])
 
@@ -123,6 +123,7 @@ _FAILED = Words(
 )
 _WHERE = Words("看和定：/审核", "See and decide: /review")
 _WHERE_THERE = Words("各自私聊里 /审核 看。", "See /review in private.")
+_COMMA = Words("，", ", ")
 _USED = Words(
     "问了 {answers} 次模型，{tokens} 词元{money}。", "Questions to the model: {answers}; tokens: {tokens}{money}."
 )
