@@ -70,6 +70,23 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
+class Remote:
+    """Something that belongs to a message and still lies with the platform: fetched once the message is stored, since
+    links expire, and by way of the channel that it came in through."""
+
+    kind: Literal["image", "audio", "video", "file", "forward", "quote"]
+    """The last two become material, the others attachments."""
+    reference: str
+    """All that the channel needs to fetch it, in its own spelling (JSON). Never shown: it can hold keys and tokens."""
+    name: str = ""
+    """As the sender's program names it; foreign text."""
+    size: int | None = None
+    """Bytes, as the platform says."""
+    transcript: str = ""
+    """What a voice message says, where the platform tells."""
+
+
+@dataclass(frozen=True, slots=True)
 class Material:
     """Text of foreign origin that came with a message: piped input, a forward, a quote, a file's text."""
 
@@ -100,6 +117,14 @@ class Inbound:
     """For display only. Never identity."""
     materials: tuple[Material, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    remotes: tuple[Remote, ...] = ()
+    """What still has to be fetched for it, in the order of the message."""
+    album: str | None = None
+    """The platform's id of the album that it is a part of."""
+    gathers: bool = False
+    """Whether people write in bursts here (chat apps): what comes within seconds belongs together."""
+    signed: bool = True
+    """False for what came in without the right signature: it is nobody's."""
     temporary: bool = False
     """Whether the chat is a temporary one (QQ, by way of a group): then it is a stranger's, whoever the account is."""
 
@@ -108,9 +133,13 @@ def whole(inbound: Inbound) -> Inbound:
     """The same message without half characters (lone surrogates), which JSON can bring and no file or table can hold:
     in an id they are written out, so that no two become one; in a text a sign stands for each."""
     space, materials, attached = inbound.space, inbound.materials, inbound.attachments
-    ids = (inbound.channel, inbound.account, space.id, inbound.message_id, inbound.session, inbound.quotes)
+    album = inbound.album
+    ids = (inbound.channel, inbound.account, space.id, inbound.message_id, inbound.session, inbound.quotes, album)
     texts = (inbound.text, inbound.nickname, *(text for one in materials for text in (one.label, one.text)))
-    names = (name for one in attached for name in (one.name, one.media_type, one.hash))
+    names = (
+        *(name for one in attached for name in (one.name, one.media_type, one.hash)),
+        *(name for one in inbound.remotes for name in (one.name, one.reference, one.transcript)),
+    )
     if not any(_HALF.search(each) for each in (*ids, *texts, *names) if each):
         return inbound
     return replace(
@@ -121,9 +150,14 @@ def whole(inbound: Inbound) -> Inbound:
         message_id=_id(inbound.message_id),
         session=None if inbound.session is None else _id(inbound.session),
         quotes=None if inbound.quotes is None else _id(inbound.quotes),
+        album=None if album is None else _id(album),
         text=_text(inbound.text),
         nickname=_text(inbound.nickname),
         materials=tuple(replace(one, label=_text(one.label), text=_text(one.text)) for one in materials),
+        remotes=tuple(
+            replace(one, name=_text(one.name), reference=_id(one.reference), transcript=_text(one.transcript))
+            for one in inbound.remotes
+        ),
         attachments=tuple(
             replace(one, name=_text(one.name), media_type=_text(one.media_type), hash=_id(one.hash)) for one in attached
         ),

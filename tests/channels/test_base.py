@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from qingtuan.channels.base import Deliveries, Delivery
+from qingtuan.channels.base import Deliveries, Delivery, Part
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
 from qingtuan.events.outbox import Draft
@@ -30,7 +30,10 @@ class Platform:
     def ready(self, message: Outbound) -> bool:
         return message.space not in self.closed
 
-    async def send(self, message: Outbound) -> Delivery:
+    def parts(self, message: Outbound) -> list[Part]:
+        return [Part(message.text)]
+
+    async def send(self, message: Outbound, part: Part) -> Delivery:
         if message.space in self.held:
             await self.held[message.space].wait()
         if message.text == "坏":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -12,18 +12,32 @@ from qingtuan.errors import StorageFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
 from qingtuan.events.outbox import Outbox, outbound
-from qingtuan.messages import Outbound, Space
+from qingtuan.messages import Attachment, Outbound, Space
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What goes to the platform in one piece: a stretch of the message as the platform shows it, or one file."""
+
+    text: str = ""
+    attachment: Attachment | None = None
+    plain: str = ""
+    """The same stretch without markup, for a platform that may refuse the markup; empty where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What the platform said about one message."""
+    """What the platform said about one part."""
 
-    state: Literal["sent", "refused", "unknown"]
+    state: Literal["sent", "refused", "unknown", "later"]
+    """`later`: it was certainly not taken, and may be sent again (429, no connection before anything was written, a
+    window that is closed). `unknown` is never sent again by itself."""
     platform_id: str | None = None
     """The platform's id of the message, if it gave one."""
     detail: str = ""
     """Why not, for the owner."""
+    after: float | None = None
+    """With `later`: seconds after which to try again, if the platform says; None leaves it to the back-off."""
 
 
 class Channel(Protocol):
@@ -39,12 +53,23 @@ class Channel(Protocol):
         it; `Deliveries.wake` says that things have changed."""
         ...
 
-    async def send(self, message: Outbound) -> Delivery:
-        """Hand one message to the platform. The platform's word decides, not that nothing was raised."""
+    def parts(self, message: Outbound) -> Sequence[Part]:
+        """The pieces of a message in their order, rendered and split for the platform. Pure: the same message has the
+        same parts after a restart."""
+        ...
+
+    async def send(self, message: Outbound, part: Part) -> Delivery:
+        """Hand one part to the platform. The platform's word decides, not that nothing was raised. Only the first part
+        of a message quotes what it answers."""
         ...
 
 
-_OUTCOMES = {"sent": Kind.DELIVERY_SENT, "refused": Kind.DELIVERY_REFUSED, "unknown": Kind.DELIVERY_UNKNOWN}
+_OUTCOMES = {
+    "later": Kind.DELIVERY_REFUSED,
+    "sent": Kind.DELIVERY_SENT,
+    "refused": Kind.DELIVERY_REFUSED,
+    "unknown": Kind.DELIVERY_UNKNOWN,
+}
 
 
 class Deliveries:
@@ -102,8 +127,10 @@ class Deliveries:
 
     async def _deliver(self, message: Event) -> None:
         self._outbox.started(message)
+        delivery = Delivery("sent")
         try:
-            delivery = await self._channel.send(outbound(message))
+            for part in self._channel.parts(outbound(message)):
+                delivery = await self._channel.send(outbound(message), part)
         except Exception as error:  # noqa: BLE001 (the edge of a channel)
             delivery = Delivery("unknown", detail=repr(error))
         kind = _OUTCOMES[delivery.state]

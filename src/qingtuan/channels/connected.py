@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from qingtuan.channels.base import Delivery
+from qingtuan.channels.base import Delivery, Part
 from qingtuan.events.log import Event, Log
 from qingtuan.messages import Outbound, Space
 from qingtuan.models.chat import TakenBack, TextDelta
@@ -108,7 +108,11 @@ class ConnectedChannel:
     def ready(self, message: Outbound) -> bool:
         return bool(self._receivers(message))
 
-    async def send(self, message: Outbound) -> Delivery:
+    def parts(self, message: Outbound) -> list[Part]:
+        """One: the other end shows it as it is."""
+        return [Part(message.text)]
+
+    async def send(self, message: Outbound, part: Part) -> Delivery:  # noqa: ARG002 (the part is all of it)
         *others, newest = self._receivers(message)
         for mailbox in others:
             mailbox.put(message)

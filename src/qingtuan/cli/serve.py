@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import signal
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 
+from qingtuan.app.channels import channels_of
 from qingtuan.backups.swap import Swap
 from qingtuan.cli.door import Claim, Door, claimed, opened
 from qingtuan.cli.parser import Parser
@@ -87,11 +88,17 @@ class _Serving:
 
     async def _served(self) -> Wanted | None:
         shell, requests = self._shell, Requests(self._shell.home)
-        async with opened(shell, SERVES, serve=True, claim=self._claim.lock, requests=requests) as door:
+        async with AsyncExitStack() as stack:
+            opening = opened(shell, SERVES, serve=True, claim=self._claim.lock, requests=requests)
+            door = await stack.enter_async_context(opening)
             if self._restored is not None:
                 self._restored.wanted.done(self._restored.swap)
                 shell.note(shell.say(self._restored.swap.words))
                 self._restored = None
+            if door.app is not None:
+                entries = await stack.enter_async_context(channels_of(door.app))
+                for error in entries.failed.values():
+                    shell.explain(error)
             shell.note(shell.say(_RUNNING).format(home=shell.home.path))
             wanted = await self._asked(requests)
             if wanted is not None:

@@ -10,7 +10,7 @@ from typing import Any
 from qingtuan.events.erasing import ERASING, erased_by
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place, event_from_row
-from qingtuan.messages import Attachment, Inbound, Material, Origin, Space
+from qingtuan.messages import Attachment, Inbound, Material, Origin, Remote, Space
 from qingtuan.storage.sqlite import Database
 
 
@@ -68,6 +68,10 @@ class Received:
     quotes: str | None = None
     """The platform's id of the message that it quotes."""
     edited: bool = False
+    remotes: tuple[Remote, ...] = ()
+    """What lay with the platform when it came."""
+    album: str | None = None
+    gathers: bool = False
 
     @property
     def channel(self) -> str:
@@ -87,6 +91,9 @@ class Received:
             datetime.fromisoformat(payload["said_at"]) if "said_at" in payload else event.time,
             payload.get("quotes"),
             bool(payload.get("edited")),
+            tuple(Remote(**remote) for remote in payload.get("remotes", ())),
+            payload.get("album"),
+            bool(payload.get("gathers")),
         )
 
 
@@ -148,6 +155,12 @@ def _payload(inbound: Inbound) -> dict[str, Any]:
         payload["edited"] = True
     if inbound.quotes:
         payload["quotes"] = inbound.quotes
+    if inbound.gathers:
+        payload["gathers"] = True
+    if inbound.album:
+        payload["album"] = inbound.album
+    if inbound.remotes:
+        payload["remotes"] = [asdict(remote) for remote in inbound.remotes]
     if inbound.materials:
         payload["materials"] = [asdict(material) for material in inbound.materials]
     if inbound.attachments:

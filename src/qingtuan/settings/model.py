@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, PrivateAttr
 
 from qingtuan.language import Language, Words, system_language
 from qingtuan.settings.backups import Backups
+from qingtuan.settings.channels import Channels, Server
 from qingtuan.settings.fields import (
     Count,
     Example,
@@ -120,6 +121,8 @@ class Settings(Section):
     access: Annotated[
         Access, Words("谁能和它说话；空的名单就是谁都不行。", "Who may talk to it; an empty list means nobody.")
     ] = Access()
+    server: Annotated[Server, Words("qingtuan serve 在哪里听。", "Where qingtuan serve listens.")] = Server()
+    channels: Annotated[Channels, Words("聊天软件。", "The chat apps.")] = Channels()
     memory: Annotated[Memory, Words("记忆和摘要。", "Memory and summaries.")] = Memory()
     limits: Annotated[
         Limits,

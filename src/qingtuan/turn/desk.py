@@ -166,6 +166,7 @@ class Desk:
                 sum(len(material.text) for material in inbound.materials),
                 addressed,
                 temporary=inbound.temporary,
+                signed=inbound.signed,
                 asks_model=meant is None,
             )
         )

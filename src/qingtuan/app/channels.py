@@ -1,0 +1,43 @@
+"""The channels of `qingtuan serve`, as the settings want them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from qingtuan.app.instance import App
+from qingtuan.channels.entry import Entries, Entry
+from qingtuan.errors import QingtuanError
+
+
+def entries_of(app: App) -> list[Entry]:
+    """Every channel that the settings switch on. What a channel needs is imported only for one that is."""
+    entries: list[Entry] = []
+    del app
+    return entries
+
+
+@asynccontextmanager
+async def channels_of(app: App) -> AsyncIterator[Entries]:
+    """All channels of an instance and the server that they are called on, running while the block lasts. What cannot
+    start stands in `failed`, under `server` the server itself."""
+    from qingtuan.channels.http.server import Server  # terminals do without
+
+    wanted = entries_of(app)
+    entries = Entries(wanted)
+    server = Server(
+        app.settings.server.host,
+        app.settings.server.port,
+        {prefix: answers for entry in wanted for prefix, answers in entry.routes.items()},
+    )
+    await entries.start()
+    try:
+        if any(entry.routes for entry in wanted):
+            try:
+                await server.start()
+            except QingtuanError as error:
+                entries.failed["server"] = error
+        yield entries
+    finally:
+        await entries.stop()
+        await server.stop()

@@ -1,0 +1,101 @@
+"""A channel as `qingtuan serve` runs it: it starts, stops, says how it is, and keeps no other from working."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from qingtuan.errors import QingtuanError
+from qingtuan.language import Words
+
+Asgi = Callable[
+    [
+        MutableMapping[str, Any],
+        Callable[[], Awaitable[MutableMapping[str, Any]]],
+        Callable[[MutableMapping[str, Any]], Awaitable[None]],
+    ],
+    Awaitable[None],
+]
+"""A web application, as the ASGI standard has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryHealth:
+    """How one channel is, for `doctor` and the console."""
+
+    name: str
+    """As messages name the channel."""
+    state: Literal["starting", "connected", "disconnected", "off"]
+    """`off`: it does not run, and will not by itself."""
+    words: Words | None = None
+    """What is wrong and what to do; None where nothing is."""
+    account: str | None = None
+    """The account that the assistant has there, once known."""
+    last_inbound: datetime | None = None
+    last_outbound: datetime | None = None
+
+
+class Entry(Protocol):
+    """One channel of a running instance."""
+
+    @property
+    def name(self) -> str:
+        """As messages name it: `onebot`, `telegram`, `wxclaw`, `http`."""
+        ...
+
+    @property
+    def routes(self) -> Mapping[str, Asgi]:
+        """What it answers on the server of the instance, by the beginning of the path; empty where it calls out."""
+        ...
+
+    async def start(self) -> None:
+        """Begin. A platform that cannot be reached now is no failure: it is tried again, and `health` says so.
+
+        Raises:
+            SettingsWrong: it can never work as it is set up. The other channels go on.
+        """
+        ...
+
+    async def stop(self) -> None:
+        """End: take nothing in any more, finish storing what came, leave what waits in the outbox."""
+        ...
+
+    def health(self) -> EntryHealth:
+        """How it is at this moment."""
+        ...
+
+
+class Entries:
+    """All channels of an instance, side by side."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = entries
+        self._running: list[Entry] = []
+        self.failed: dict[str, QingtuanError] = {}
+        """By channel, why it did not start."""
+
+    async def start(self) -> None:
+        """Start each; one that cannot start keeps no other from it."""
+        for entry in self._entries:
+            try:
+                await entry.start()
+            except QingtuanError as error:
+                self.failed[entry.name] = error
+            else:
+                self._running.append(entry)
+
+    async def stop(self) -> None:
+        """Stop those that run."""
+        while self._running:
+            await self._running.pop().stop()
+
+    def health(self) -> list[EntryHealth]:
+        """How each of them is."""
+        return [
+            EntryHealth(entry.name, "off", self.failed[entry.name].words)
+            if entry.name in self.failed
+            else entry.health()
+            for entry in self._entries
+        ]

@@ -1,0 +1,1 @@
+"""The server of an instance: what platforms and programs call."""
