@@ -103,6 +103,7 @@ _WHY: Mapping[Reason, Words] = {
     Reason.TURNS_SPENT: Words("当天轮数用完", "turns of the day used"),
     Reason.TOKENS_SPENT: Words("当天词元用完", "tokens of the day used"),
     Reason.CEILING: Words("大家合计的词元用完", "tokens of all used"),
+    Reason.BROKEN: Words("处理不了的", "could not be handled"),
 }
 _MEND: Mapping[Reason, Words] = {
     Reason.UNSIGNED: Words("核对平台和这里的密钥", "compare the platform's secret with the one here"),
@@ -122,4 +123,5 @@ _MEND: Mapping[Reason, Words] = {
     Reason.TURNS_SPENT: Words("改轮数：limits.*.turns_a_day", "turns: limits.*.turns_a_day"),
     Reason.TOKENS_SPENT: Words("改词元：limits.*.tokens_a_day", "tokens: limits.*.tokens_a_day"),
     Reason.CEILING: Words("改合计：budgets.tokens_of_all", "the sum: budgets.tokens_of_all"),
+    Reason.BROKEN: Words("看 qingtuan events 里的 chore.failed", "see chore.failed in qingtuan events"),
 }

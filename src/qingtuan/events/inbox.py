@@ -135,6 +135,19 @@ class Inbox:
         )
         return [event_from_row(row) for row in rows]
 
+    def find(self, channel: str, space: Space, message_id: str) -> Event | None:
+        """The stored message of this id of the platform; None if it never came or was not taken."""
+        row = self._log.database.row(
+            "SELECT event FROM inbox WHERE channel = ? AND space = ? AND message_id = ?",
+            (channel, str(space), message_id),
+        )
+        return self._log.get(row["event"]) if row else None
+
+    def is_open(self, message: str) -> bool:
+        """Whether a stored message has no outcome yet."""
+        row = self._log.database.row("SELECT 1 FROM inbox WHERE event = ? AND state <> 'done'", (message,))
+        return row is not None
+
     def turn_of(self, message: str) -> str | None:
         """The turn that took up a stored message, if any has."""
         row = self._log.database.row("SELECT turn FROM inbox WHERE event = ?", (message,))

@@ -43,6 +43,8 @@ class Reason(StrEnum):
     TOKENS_SPENT = "tokens_spent"
     CEILING = "ceiling"
     """What all but the owner may use together in a day is used."""
+    BROKEN = "broken"
+    """It cannot be handled: something in it breaks the handling."""
 
 
 @dataclass(frozen=True, slots=True)

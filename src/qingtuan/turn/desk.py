@@ -17,7 +17,7 @@ from qingtuan.identity.access import Admitted, Arrival, Reason, Refused
 from qingtuan.identity.accounts import Person
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Language, Words
-from qingtuan.messages import Inbound, Origin, whole
+from qingtuan.messages import Inbound, Origin, Space, whole
 from qingtuan.turn.answering import Answer, Answering
 from qingtuan.turn.commands.own import said_with
 from qingtuan.turn.commands.registry import Command, CommandReply, Commands, Invocation, Unknown
@@ -52,6 +52,18 @@ Meant = Answer | tuple[Command, str] | Unknown | None
 """What a message is: an answer to a question, a command with its argument, what looks like one, or talk."""
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A message that stands in the inbox, and of which nothing was made yet."""
+
+    received: Received
+    meant: Meant | Proof
+    session: Session
+    reader: Reader
+    wait: float = 0.0
+    """Seconds of cool-down before its turn."""
+
+
 class Desk:
     """Takes messages in, and takes interrupted work up again."""
 
@@ -84,6 +96,15 @@ class Desk:
             NotAllowed: the private chat is somebody else's.
             StorageFailed: the message could not be stored: it must not be acknowledged.
         """
+        stored = await self.store(inbound)
+        return stored if isinstance(stored, Taken) else await self.set_off(stored)
+
+    async def store(self, inbound: Inbound) -> Stored | Taken:
+        """Store a message, without doing anything about it: then it may be acknowledged. What needs no more than that
+        is `Taken`. To be called in the order of arrival.
+
+        Raises: as `receive`.
+        """
         inbound = whole(inbound)
         if self._inbox.known(inbound.channel, inbound.space, inbound.message_id):
             return Taken("known")
@@ -92,7 +113,8 @@ class Desk:
         person = self._kit.people.find(inbound.account)
         reader = self._kit.people.reader(inbound.account, inbound.space) if person else None
         if reader and self._linking and (proof := self._linking.recognise(inbound, inbound.space)):
-            return await self._prove(proof, inbound, reader)
+            # From whomever it comes, admitted or not.
+            return self._stored(inbound, proof, reader, Origin.PERSON)
         meant = self._meant(inbound, reader) if reader else None
         if isinstance(meant, tuple) and meant[0].says:
             inbound, meant = replace(inbound, text=said_with(meant[0].says, meant[1]), addressed=True), None
@@ -101,12 +123,45 @@ class Desk:
             refused = admitted if isinstance(admitted, Refused) else Refused(Reason.SHARED_ID)
             self._silence.keep(inbound, refused, person.id if person else None)
             return Taken("ignored")
-        session = self._session(inbound, reader)
         origin = Origin.OWNER if reader.role is Role.OWNER else Origin.PERSON
-        event = self._inbox.receive(inbound, session=session.id, person=reader.person, origin=origin)
-        if event is None:
-            return Taken("known")
-        return await self._take(Received.of(event), meant, session, reader, wait=admitted.wait)
+        return self._stored(inbound, meant, reader, origin, admitted.wait)
+
+    def broken(self, inbound: Inbound, error: Exception) -> Taken:
+        """A message that cannot be handled, whatever it is, is ignored: given in once more it would break again.
+        Raises `StorageFailed`."""
+        self._silence.keep(whole(inbound), Refused(Reason.BROKEN), None)
+        self._kit.record.log.append(Kind.CHORE_FAILED, Place(None, inbound.space), {"detail": repr(error)})
+        return Taken("ignored")
+
+    async def set_off(self, stored: Stored, *, later: bool = False) -> Taken:
+        """Do what a stored message calls for. With `later`, others were dealt with since it was stored: whose it is and
+        what it means is looked at again, and nothing is done about what was recalled."""
+        received, reader, meant = stored.received, stored.reader, stored.meant
+        if later:
+            if not self._inbox.is_open(received.event.id):
+                return Taken("known")
+            return await self._take_again(received.event, begun=False, wait=stored.wait)
+        if not isinstance(meant, Proof):
+            return await self._take(received, meant, stored.session, reader, wait=stored.wait)
+        place = Place(stored.session.id, stored.session.space, None, reader.person)
+        if self._linking is not None:
+            await self._linking.take(meant, received, place, reader)
+        return Taken("answer", stored.session.id)
+
+    def recalled(self, channel: str, space: Space, message_id: str) -> None:
+        """Whoever sent a message took it back: what was not yet done about it is not. What was answered stands."""
+        event = self._inbox.find(channel, space, message_id)
+        if event is None or not self._inbox.is_open(event.id):
+            return
+        if (
+            not self._work.queues.withdraw(event.place.session or "", event.id)
+            and self._inbox.turn_of(event.id) is None
+        ):
+            self._work.give_up(event, "recalled")
+
+    def let_go(self) -> None:
+        """The process is about to end: no command waits for a turn any more."""
+        self._work.queues.let_go()
 
     def lay_down(self, own: Callable[[], None]) -> None:
         """After a restore, before anything else: end what was open then, and call `own`. Raises `StorageFailed`."""
@@ -136,15 +191,12 @@ class Desk:
         if self._linking is not None:
             await self._linking.unions.settle()
 
-    async def _prove(self, proof: Proof, inbound: Inbound, reader: Reader) -> Taken:
-        """Take a code, or an answer to what a code asked: from whomever it comes, admitted or not."""
+    def _stored(
+        self, inbound: Inbound, meant: Meant | Proof, reader: Reader, origin: Origin, wait: float = 0.0
+    ) -> Stored | Taken:
         session = self._session(inbound, reader)
-        event = self._inbox.receive(inbound, session=session.id, person=reader.person, origin=Origin.PERSON)
-        if event is None or self._linking is None:
-            return Taken("known")
-        place = Place(session.id, session.space, None, reader.person)
-        await self._linking.take(proof, Received.of(event), place, reader)
-        return Taken("answer", session.id)
+        event = self._inbox.receive(inbound, session=session.id, person=reader.person, origin=origin)
+        return Taken("known") if event is None else Stored(Received.of(event), meant, session, reader, wait)
 
     # What it is
 
@@ -210,25 +262,26 @@ class Desk:
                 self._reply(await run(command, invocation, self._kit.record.log), received, place, command.name)
         return Taken("command", session.id)
 
-    async def _take_again(self, event: Event) -> None:
-        """Take up a message that an earlier process stored and did nothing about."""
+    async def _take_again(self, event: Event, *, begun: bool = True, wait: float = 0.0) -> Taken:
+        """Take up a message that was stored earlier and that nothing was done about. `begun`: something may have been,
+        by a process that ended in the middle."""
         received, record = Received.of(event), self._kit.record
         try:
             session = record.sessions.get(event.place.session or "")
             reader = self._work.speaking(event, received.account, session.space)
         except (KeyError, NotAllowed) as error:
             self._work.give_up(event, str(error))
-            return
+            return Taken("ignored")
         place = Place(session.id, session.space, None, reader.person)
         if self._linking and (proof := self._linking.recognise(received, session.space)):
             await self._linking.take(proof, received, place, reader)
-            return
+            return Taken("answer", session.id)
         meant = self._meant(received, reader)
-        if isinstance(meant, tuple) and (meant[0].waits or record.log.caused_by(event.id)):
+        if begun and isinstance(meant, tuple) and (meant[0].waits or record.log.caused_by(event.id)):
             # It was begun, and what it had done by then stands: doing it again might do it twice.
             self._reply(CommandReply(BEGUN_BEFORE.say(self._kit.speaks_to(reader))), received, place, meant[0].name)
-            return
-        await self._take(received, meant, session, reader)
+            return Taken("command", session.id)
+        return await self._take(received, meant, session, reader, wait=wait)
 
     def _turn(self, received: Received, session: Session, reader: Reader) -> Turn:
         return Turn(

@@ -49,7 +49,7 @@ class Work:
             self._finish(turn, "stopped")
             self._tell(turn, "stopped")
 
-        job = Job(run, turn.reader.person, dropped)
+        job = Job(run, turn.reader.person, dropped, tuple(message.event.id for message in turn.messages))
         if wait > 0:
             self.queues.hold(turn.session.id, job, lambda: self.kit.record.clock.sleep(wait))
         else:
