@@ -17,6 +17,7 @@ from qingtuan.mcp_client import pins
 from qingtuan.mcp_client.reading import read
 from qingtuan.mcp_client.server import Surroundings
 from qingtuan.mcp_client.servers import Servers
+from qingtuan.media.store import MediaStore
 from qingtuan.messages import Space
 from qingtuan.storage.sqlite import Database
 from qingtuan.tools.tool import Tool, ToolContext, ToolResult
@@ -87,7 +88,8 @@ async def client(entry: Mapping[str, Any], folder: Path) -> AsyncIterator[Client
 
     clock, database = SystemClock(), Database(folder / "state.sqlite")
     log = Log(database, clock, Ids(clock), (pins.project,))
-    around = Surroundings(clock, pins.Pins(log), folder / "cache", folder / "media", folder / "logs", changed)
+    media = MediaStore(folder / "media")
+    around = Surroundings(clock, pins.Pins(log), folder / "cache", media, folder / "logs", changed)
     servers = Servers(lambda: configured, around)
     try:
         await servers.refresh(NAME)

@@ -72,6 +72,10 @@ _CHINESE: Mapping[str, tuple[str, str]] = {
         "A wiki page is no longer what was read: it has to be read again, and the change applied to that.",
     ),
     "CannotUndo": ("要撤销的地方后来又改过。", "What is to be taken back was changed again since."),
+    "FetchFailed": (
+        "消息带来的或者一个地址指着的东西，取不到或者不能留。",
+        "What a message brought along, or an address points to, could not be fetched or kept.",
+    ),
     "Stopped": ("这个人让正在做的停下了。", "The person stopped the running turn."),
     "SettingsWrong": ("一项设置、设置文件或密钥不能用。", "A setting, settings file or key that cannot be used."),
     "ModelUnreachable": ("重试和备用都没有模型回答。", "No model answered, after retries and fall-back."),

@@ -14,6 +14,7 @@
     │   ├── NotThere             what was named does not exist, or not for this reader
     │   ├── PageChanged          a wiki page is no longer what was read
     │   ├── CannotUndo           what is to be taken back was changed again since
+    │   ├── FetchFailed          what a message or a link points to could not be fetched, or not be kept
     │   └── Stopped              the person stopped the turn
     ├── ForOwner                 the owner has to mend something; others get a general sentence
     │   ├── SettingsWrong        a setting, a file or a key that cannot be used
@@ -119,6 +120,15 @@ class CannotUndo(ForPerson):
             )
         )
         self.path = path
+
+
+class FetchFailed(ForPerson):
+    """What a message brought along, or an address points to, could not be fetched or kept."""
+
+    def __init__(self, words: Words, *, detail: str = "", again: bool = False) -> None:
+        super().__init__(words, detail=detail)
+        self.again = again
+        """Whether it may work when it is tried again: the network, not the thing."""
 
 
 class Stopped(ForPerson):

@@ -20,6 +20,7 @@ from qingtuan.mcp_client.reading import read
 from qingtuan.mcp_client.server import Surroundings
 from qingtuan.mcp_client.servers import Servers
 from qingtuan.mcp_client.status import ServerStatus
+from qingtuan.media.store import MediaStore
 from qingtuan.messages import Space
 from qingtuan.models.chat import Call
 from qingtuan.storage.sqlite import Database
@@ -63,7 +64,9 @@ class Bench:
 
     def _around(self) -> Surroundings:
         home = self.home
-        return Surroundings(self.clock, Pins(self.log), home.index / "mcp", home.media, home.logs, self._changed)
+        return Surroundings(
+            self.clock, Pins(self.log), home.index / "mcp", MediaStore(home.media), home.logs, self._changed
+        )
 
     def _changed(self, name: str, tools: Sequence[Tool]) -> None:
         self.offered[name] = tuple(tools)

@@ -16,10 +16,11 @@ from qingtuan.app.erasing import go_on_erasing
 from qingtuan.app.identity import identity_of, stands_for
 from qingtuan.app.keeping import InStep
 from qingtuan.app.mcp import ServerSupply, servers_of
+from qingtuan.app.media import Media, media_of
 from qingtuan.app.memory import Remembering, remembering
 from qingtuan.app.models import Answering, models_for
 from qingtuan.app.texts import texts_of
-from qingtuan.app.tools import catalog_of, wanted
+from qingtuan.app.tools import catalog_of
 from qingtuan.backups.order import Keeper
 from qingtuan.capabilities.catalog import Catalog
 from qingtuan.clock import Clock, SystemClock
@@ -92,6 +93,8 @@ class App:
     answering: Answering
     desk: Desk
     digest: Digest
+    media: Media
+    """Pictures, voice and files."""
     queues: SessionQueues
     commands: Commands
     tools: Collected
@@ -182,6 +185,7 @@ class App:
         record = Record.over(log, ids, clock)
         parts = remembering(home, settings, people, record)
         answering = models_for(settings, clock, lambda: f"call_{ids.page()}")
+        media = media_of(home, settings)
         tools = collect({"memory": lambda: _memory_tools(parts, log), **plug_ins})
         catalog = catalog_of(tools.tools, parts.indexes, settings)
         kit = Kit(
@@ -197,9 +201,7 @@ class App:
             texts=texts_of(home, settings, record.choices),
             stage=Stage(),
         )
-        servers = servers_of(
-            home, settings, log, clock, lambda name, tools: catalog.put(f"mcp {name}", wanted(tools, settings))
-        )
+        servers = servers_of(home, settings, log, clock, media.store, catalog)
         catalog.follow(ServerSupply(servers))
         queues = SessionQueues()
         afterwards = Afterwards(kit, chores_of(kit, parts, settings))
@@ -216,6 +218,7 @@ class App:
             answering=answering,
             desk=Desk(work, commands, identity.gate, partial(stands_for, digest), identity.linking),
             digest=digest,
+            media=media,
             queues=queues,
             commands=commands,
             tools=tools,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from qingtuan.app.tools import wanted
+from qingtuan.capabilities.catalog import Catalog
 from qingtuan.clock import Clock
 from qingtuan.errors import SettingsWrong
 from qingtuan.events.log import Log
@@ -14,20 +16,26 @@ from qingtuan.language import Words
 from qingtuan.mcp_client.config import Configured
 from qingtuan.mcp_client.pins import Pins
 from qingtuan.mcp_client.reading import read
-from qingtuan.mcp_client.server import Changed, Surroundings
+from qingtuan.mcp_client.server import Surroundings
 from qingtuan.mcp_client.servers import Servers
+from qingtuan.media.store import MediaStore
 from qingtuan.settings import Settings
 from qingtuan.settings.dotenv import read_dotenv
+from qingtuan.tools.tool import Tool
 
 
-def servers_of(home: Home, settings: Settings, log: Log, clock: Clock, changed: Changed) -> Servers:
-    """The servers of a data folder; none of them is started yet. `changed` is told what each offers, first from here:
+def servers_of(home: Home, settings: Settings, log: Log, clock: Clock, media: MediaStore, catalog: Catalog) -> Servers:
+    """The servers of a data folder; none of them is started yet. What each offers stands in `catalog`, first from here:
     tools that are known from the cache need no start.
 
     `log` needs the projection of `mcp_client.pins`.
     """
+
+    def changed(name: str, tools: Sequence[Tool]) -> None:
+        catalog.put(f"mcp {name}", wanted(tools, settings))
+
     around = Surroundings(
-        clock=clock, pins=Pins(log), cache=home.index / "mcp", media=home.media, logs=home.logs, changed=changed
+        clock=clock, pins=Pins(log), cache=home.index / "mcp", media=media, logs=home.logs, changed=changed
     )
     return Servers(lambda: configured(home, settings), around)
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from qingtuan.errors import StorageFailed, ToolFailed
+from qingtuan.errors import FetchFailed, StorageFailed, ToolFailed
 from qingtuan.language import Language, Words
 from qingtuan.mcp_client.definition import Definition
 from qingtuan.mcp_client.plain import covered, covered_in, line
+from qingtuan.media.kinds import VIEWABLE
+from qingtuan.media.store import MediaStore
 from qingtuan.messages import Attachment
 from qingtuan.models.chat import ImagePart
-from qingtuan.storage.files import content_hash, write_atomic
 from qingtuan.tools.schema import misfit
 from qingtuan.tools.strict_json import canonical
 from qingtuan.tools.tool import ToolResult
@@ -30,22 +29,13 @@ MAX_FILES = 16
 """Pictures and files of one answer."""
 _MAX_FAILURE = 4_000
 _SHOWN = 200
-_PICTURES = (
-    (re.compile(rb"\x89PNG\r\n\x1a\n"), "image/png", "png"),
-    (re.compile(rb"\xff\xd8\xff"), "image/jpeg", "jpg"),
-    (re.compile(rb"GIF8[79]a"), "image/gif", "gif"),
-    (re.compile(rb"RIFF....WEBP", re.DOTALL), "image/webp", "webp"),
-)
-"""What a model can look at, by what it really is; what a server calls it counts nothing."""
-_MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}/[a-z0-9][a-z0-9.+-]{0,80}")
-_NAME = re.compile(r"[^\w.-]+")
 
 
 @dataclass(slots=True)
 class _Parts:
     """An answer as it is taken apart."""
 
-    media: Path | None
+    media: MediaStore | None
     """None where files are not wanted."""
     language: Language
     secrets: tuple[str, ...]
@@ -55,9 +45,9 @@ class _Parts:
 
 
 def result_of(
-    answer: CallToolResult, tool: Definition, media: Path, language: Language, secrets: Iterable[str] = ()
+    answer: CallToolResult, tool: Definition, media: MediaStore, language: Language, secrets: Iterable[str] = ()
 ) -> ToolResult:
-    """The result of a call. `media` is the folder where files are kept by their hashes.
+    """The result of a call. `media` is where files are kept.
 
     Raises:
         ToolFailed: the server says that it could not do it; its words are the sentence.
@@ -104,7 +94,7 @@ def _take(part: ContentBlock, parts: _Parts) -> None:
         case "text":
             parts.lines.append(covered(part.text, parts.secrets))
         case "image" | "audio":
-            _take_file(part.data, part.mime_type, "", parts)
+            _take_file(part.data, "", parts)
         case "resource_link":
             about = " ".join(text for text in (part.title or part.name, part.description) if text)
             texts = (line(covered(text, parts.secrets), _SHOWN) for text in (about, str(part.uri)))
@@ -114,10 +104,10 @@ def _take(part: ContentBlock, parts: _Parts) -> None:
             if hasattr(resource, "text"):
                 parts.lines.append(covered(resource.text, parts.secrets))
             else:
-                _take_file(resource.blob, resource.mime_type or "", covered(str(resource.uri), parts.secrets), parts)
+                _take_file(resource.blob, covered(str(resource.uri), parts.secrets), parts)
 
 
-def _take_file(encoded: str, media_type: str, uri: str, parts: _Parts) -> None:
+def _take_file(encoded: str, uri: str, parts: _Parts) -> None:
     if parts.media is None:
         return
     try:
@@ -127,30 +117,20 @@ def _take_file(encoded: str, media_type: str, uri: str, parts: _Parts) -> None:
     if not data or len(parts.files) >= MAX_FILES:
         parts.lines.append((_MANY if data else _UNREADABLE).say(parts.language))
         return
-    attached = _attachment(data, media_type.lower(), uri, len(parts.files) + 1)
-    path = parts.media / attached.hash
     try:
-        if not path.exists():
-            write_atomic(path, data)
-    except StorageFailed:
-        parts.lines.append(_NOT_KEPT.say(parts.language))  # what the tool did is done all the same
-        return
-    if attached.kind == "image":
+        # What a server calls it counts nothing.
+        attached = parts.media.put(data, uri.partition("?")[0])
+    except (FetchFailed, StorageFailed) as error:
+        why = error.words if isinstance(error, FetchFailed) else _DISK
+        parts.lines.append(_NOT_KEPT.say(parts.language).format(why=why.say(parts.language)))
+        return  # what the tool did is done all the same
+    if not uri.strip("/"):
+        attached = replace(attached, name=f"{attached.kind}-{len(parts.files) + 1}.{attached.name.rpartition('.')[2]}")
+    if attached.media_type in VIEWABLE:
         parts.images.append(ImagePart(attached.media_type, data))
     parts.files[attached.hash] = attached
     words = _KINDS[attached.kind].say(parts.language)
     parts.lines.append(f"[{words} {attached.media_type}{_COMMA.say(parts.language)}{_size(attached.size)}]")
-
-
-def _attachment(data: bytes, media_type: str, uri: str, number: int) -> Attachment:
-    picture = next((found for found in _PICTURES if found[0].match(data)), None)
-    if picture is not None:
-        return Attachment("image", f"image-{number}.{picture[2]}", picture[1], content_hash(data), len(data))
-    if not _MEDIA_TYPE.fullmatch(media_type) or media_type.startswith("image/"):
-        media_type = "application/octet-stream"
-    name = _NAME.sub("_", uri.partition("?")[0].rstrip("/").rpartition("/")[2])[-60:].strip("._") or f"file-{number}"
-    kind: Literal["audio", "file"] = "audio" if media_type.startswith("audio/") else "file"
-    return Attachment(kind, name, media_type, content_hash(data), len(data))
 
 
 def _size(size: int) -> str:
@@ -169,5 +149,6 @@ _MISFIT = Words(
 )
 _MORE = Words("[还有 {left} 部分没有看]", "[{left} more parts were not looked at]")
 _UNREADABLE = Words("[有一个文件是坏的，没有要]", "[a file was broken and is left out]")
-_NOT_KEPT = Words("[有一个文件存不下来，检查磁盘]", "[a file could not be kept; see the disk]")
+_NOT_KEPT = Words("[有一个文件没有留下：{why}]", "[a file was not kept: {why}]")
+_DISK = Words("存不下来，检查磁盘。", "it could not be written; see the disk.")
 _MANY = Words(f"[文件太多，只要前 {MAX_FILES} 个]", f"[too many files; the first {MAX_FILES} are kept]")

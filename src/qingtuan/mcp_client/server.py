@@ -28,6 +28,7 @@ from qingtuan.mcp_client.pins import Change, Pins
 from qingtuan.mcp_client.plain import covered, line
 from qingtuan.mcp_client.results import result_of
 from qingtuan.mcp_client.status import ServerStatus, State
+from qingtuan.media.store import MediaStore
 from qingtuan.tools.tool import Tool, ToolContext, ToolResult
 
 CONCURRENT = 8
@@ -67,8 +68,8 @@ class Surroundings:
     pins: Pins
     cache: Path
     """Folder of the cached lists."""
-    media: Path
-    """Folder of files, by their hashes."""
+    media: MediaStore
+    """Where files that they send are kept."""
     logs: Path
     changed: Changed
 

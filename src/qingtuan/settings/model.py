@@ -20,6 +20,7 @@ from qingtuan.settings.fields import (
     Section,
 )
 from qingtuan.settings.llm import LLM, Embedded, Embedding
+from qingtuan.settings.media import Media
 from qingtuan.settings.people import Access, Budgets, Confirmations, Limits, Owner
 from qingtuan.settings.servers import Mcp
 from qingtuan.settings.source import Source
@@ -134,6 +135,7 @@ class Settings(Section):
     confirmations: Annotated[Confirmations, Words("等人点头的事。", "Questions that wait for a yes.")] = Confirmations()
     persona: Annotated[Persona, Words("口吻。", "How it sounds.")] = Persona()
     tools: Annotated[Tools, Words("工具。", "Tools.")] = Tools()
+    media: Annotated[Media, Words("图片、语音和文件。", "Pictures, voice and files.")] = Media()
     backups: Annotated[Backups, Words("自动备份。", "Backups without being asked.")] = Backups()
     wiki: Annotated[Wiki, Words("页面在别处的一份（git）。", "The copy of the pages elsewhere (git).")] = Wiki()
     mcp: Annotated[Mcp, Words("带来工具的服务器（MCP）。", "Servers that bring tools (MCP).")] = Mcp()
