@@ -23,5 +23,20 @@ class Server(Section):
     port: Annotated[int, Field(ge=0, le=65535), Words("端口。", "The port.")] = 8080
 
 
+class Manners(Section):
+    """How answers look in the chat apps."""
+
+    bubbles: Annotated[
+        int,
+        Field(ge=1, le=5),
+        Words(
+            "一个短回答最多拆成几条消息发；1 是不拆。微信总是一条。",
+            "The most messages that a short answer becomes; 1 keeps it in one. WeChat always gets one.",
+        ),
+    ] = 3
+
+
 class Channels(Section):
     """The chat apps."""
+
+    manners: Annotated[Manners, Words("在聊天软件里怎么说话。", "How to talk in the chat apps.")] = Manners()
