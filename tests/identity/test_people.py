@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qingtuan.errors import NotAllowed, SettingsWrong
-from qingtuan.identity.accounts import is_account, is_shared, may_claim
+from qingtuan.identity.accounts import KeyOf, is_account, is_shared, may_claim
 from qingtuan.identity.people import People, Person
 from qingtuan.identity.people_file import read_people
 from qingtuan.identity.scopes import Role
@@ -146,8 +146,8 @@ def test_names_are_nobody(path: Path) -> None:
 
 
 def test_keys_speak_for_their_person(path: Path) -> None:
-    keys = {"http:desk": "owner", "a2a:bot": "qq-555", "http:old": "gone", "http:linked": "wx-o9_40im.wechat"}
-    people = People.load(path, keys=keys)
+    whose = {"http:desk": "owner", "a2a:bot": "qq-555", "http:old": "gone", "http:linked": "wx-o9_40im.wechat"}
+    people = People.load(path, keys={account: KeyOf(person) for account, person in whose.items()})
     assert people.find("http:desk") == people.owner
     bot = people.find("a2a:bot")
     assert bot is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -102,14 +103,14 @@ def test_searches_and_folders_name_only_what_may_be_seen() -> None:
     ("ceiling", "own"), [(PRIVATE, {PRIVATE, OWN, PUBLIC}), (OWN, {OWN, PUBLIC}), (PUBLIC, {PUBLIC})]
 )
 def test_a_key_sees_no_more_than_its_scope(ceiling: Visibility, own: set[Visibility]) -> None:
-    view = sight(owner(Space("private", "http:laptop")), ceiling=ceiling)
+    view = sight(replace(owner(Space("private", "http:laptop")), ceiling=ceiling))
     assert view.labels(OWNER) == own
     assert view.labels(LI) == {PUBLIC}
 
 
 def test_sights_are_made_by_the_filter_alone() -> None:
     with pytest.raises(Bug):
-        Sight(owner(), PRIVATE, object())
+        Sight(owner(), object())
     with pytest.raises(Bug):
         EventSight(li(), True, frozenset(), False, frozenset(), None)
 
@@ -259,8 +260,10 @@ def test_the_person_chooses_a_label_but_not_for_contacts() -> None:
     [(Prints.NOTHING, False), (Prints.PERSON, True), (Prints.GROUP, False), (Prints.INTERNALS, True)],
 )
 def test_where_a_command_answers(prints: Prints, in_private: bool) -> None:
-    assert answer_in_private(prints, GROUP) is in_private
-    assert not answer_in_private(prints, LI_CHAT)
+    assert answer_in_private(prints, li(GROUP)) is in_private
+    assert not answer_in_private(prints, li(LI_CHAT))
+    narrow = replace(owner(Space("private", "http:laptop")), ceiling=OWN)
+    assert answer_in_private(prints, narrow) is in_private
 
 
 class Story:
@@ -375,7 +378,7 @@ def test_a_chat_is_not_read_from_when_it_was_somebody_elses(story: Story) -> Non
 def test_a_narrow_key_reads_its_own_space(story: Story) -> None:
     reader = owner(Space("private", "http:laptop"))
     accounts = ["qq:1", "http:laptop"]
-    assert story.seen(event_sight(reader, accounts, ceiling=PUBLIC)) == set()
+    assert story.seen(event_sight(replace(reader, ceiling=PUBLIC), accounts)) == set()
     assert story.seen(event_sight(reader, accounts)) == set(story.names)
 
 

@@ -200,7 +200,7 @@ async def test_each_reader_finds_what_they_may_see_and_limits_count_only_that(wo
     assert await found(world, "书房", "qq-9") == ["书房朝南", "大家的书房"]
     hits = await world.library.search(sight(world.reader("li")), "秘密在书房", 1)
     assert len(hits) == 1
-    keyed = sight(world.reader(), ceiling=Visibility.PUBLIC)
+    keyed = sight(replace(world.reader(), ceiling=Visibility.PUBLIC))
     assert len(await world.library.search(keyed, "秘密在书房", 50)) == 2
 
 

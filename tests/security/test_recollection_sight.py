@@ -184,7 +184,7 @@ async def test_the_sight_that_the_instance_gives_counts(world: Talks) -> None:
         narrow = reader.role is Role.OWNER
         accounts = [OWNER] if narrow else [XIAOLI]
         ceiling = Visibility.PUBLIC if narrow else Visibility.PRIVATE
-        return event_sight(reader, accounts, left=[GROUP.id], ceiling=ceiling)
+        return event_sight(replace(reader, ceiling=ceiling), accounts, left=[GROUP.id])
 
     world.sees = sees
     strict = world.fresh()

@@ -31,10 +31,11 @@ from qingtuan.errors import StorageFailed
 from qingtuan.events import choices as chosen
 from qingtuan.events import inbox, outbox, sessions, turns
 from qingtuan.events.kinds import Kind
-from qingtuan.events.log import Log, Place
+from qingtuan.events.log import Event, Log, Place
 from qingtuan.events.sessions import Session
 from qingtuan.home import Home, HomeLock
-from qingtuan.identity import code_book, links
+from qingtuan.identity import code_book, keys, links
+from qingtuan.identity.keys import KeyBook
 from qingtuan.identity.people import People
 from qingtuan.ids import Ids
 from qingtuan.language import Language, Words
@@ -74,6 +75,7 @@ PROJECTIONS = (
     candidates.project,
     code_book.project,
     links.project,
+    keys.project,
 )
 """Every table that is made from events, in the order in which they learn of one."""
 
@@ -102,6 +104,8 @@ class App:
     catalog: Catalog
     """All tools of the moment, those of servers among them."""
     servers: Servers
+    keys: KeyBook
+    """Keys of programs."""
     afterwards: Afterwards
     keeper: Keeper
     """Makes backups."""
@@ -181,7 +185,14 @@ class App:
     ) -> Self:
         ids = Ids(clock)
         log = Log(database, clock, ids, PROJECTIONS)
-        people = People.load(home.people_file, owner_accounts=settings.owner.accounts, members=settings.access.members)
+        key_book = KeyBook(log)
+        people = People.load(
+            home.people_file,
+            owner_accounts=settings.owner.accounts,
+            members=settings.access.members,
+            keys=key_book.holders(),
+        )
+        log.listen(partial(_other_keys, people, key_book))
         record = Record.over(log, ids, clock)
         parts = remembering(home, settings, people, record)
         answering = models_for(settings, clock, lambda: f"call_{ids.page()}")
@@ -224,6 +235,7 @@ class App:
             tools=tools,
             catalog=catalog,
             servers=servers,
+            keys=key_book,
             afterwards=afterwards,
             keeper=Keeper(home, clock, parts.store.quiet),
             _release_claim=release,
@@ -318,6 +330,12 @@ class App:
 
 def _nothing() -> None:
     """To do for a claim that somebody else has."""
+
+
+def _other_keys(people: People, book: KeyBook, event: Event) -> None:
+    """Let the persons have the keys that there are by now."""
+    if event.kind in keys.CHANGING:
+        people.hold(book.holders())
 
 
 def _clean_up(home: Home) -> None:

@@ -12,7 +12,7 @@ from qingtuan.app import App
 from qingtuan.app.behalf import by_owner
 from qingtuan.backups.order import order_from_json, report_of
 from qingtuan.channels.cli.link import Job, Report, Result
-from qingtuan.cli import departing, moving, remote, waiting
+from qingtuan.cli import departing, key_jobs, moving, remote, waiting
 from qingtuan.errors import UsageWrong
 from qingtuan.identity.trust import may_answer
 from qingtuan.indexes.base import Entry, Progress
@@ -36,6 +36,9 @@ def jobs_of(app: App) -> Mapping[str, Job]:
         "export.settle": partial(moving.settle, app),
         "import.propose": partial(moving.propose, app),
         "import.write": partial(moving.write, app),
+        "key.add": partial(key_jobs.add, app),
+        "key.list": partial(key_jobs.listed, app),
+        "key.revoke": partial(key_jobs.revoke, app),
         "memory.preview": partial(_preview, app),
         "questions": partial(_questions, app),
         "review.items": partial(waiting.items, app),

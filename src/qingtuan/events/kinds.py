@@ -285,6 +285,13 @@ class Kind(StrEnum):
             "Somebody sent a code: right or wrong, or by that the code is void.",
         ),
     )
+    KEY_ISSUED = (
+        "key.issued",
+        Words(
+            "给一个程序发了密钥：替谁说话，看得到多少。", "A program was given a key: for whom it speaks, what it sees."
+        ),
+    )
+    KEY_REVOKED = "key.revoked", Words("一把密钥收回了，从此无效。", "A key was revoked and opens nothing any more.")
     PERSON_FORGOTTEN = (
         "person.forgotten",
         Words("一个人的一切都抹掉了；事件只剩空壳。", "A person was erased; their events became tombstones."),

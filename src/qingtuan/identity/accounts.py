@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from qingtuan.identity.scopes import encode_name
+from qingtuan.identity.scopes import Visibility, encode_name
 from qingtuan.language import Language
 
 OWNER = "owner"
@@ -39,6 +39,14 @@ class Person:
     language: Language | None = None
     home: str | None = None
     """Where they live, for the weather; None if they never said."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyOf:
+    """For whom a key speaks, and how much of what that person may see it sees."""
+
+    person: str
+    scope: Visibility = Visibility.PRIVATE
 
 
 def derived_person(account: str) -> Person:

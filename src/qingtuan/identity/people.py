@@ -7,9 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from qingtuan.errors import Bug, NotAllowed, SettingsWrong
-from qingtuan.identity.accounts import LOCAL, OWNER, Person, derived_person, is_account, is_key, is_shared, may_claim
+from qingtuan.identity.accounts import (
+    LOCAL,
+    OWNER,
+    KeyOf,
+    Person,
+    derived_person,
+    is_account,
+    is_key,
+    is_shared,
+    may_claim,
+)
 from qingtuan.identity.people_file import persons_in, read_people, read_text, write_people
-from qingtuan.identity.scopes import Reader, Role, decode_name, encode_name
+from qingtuan.identity.scopes import Reader, Role, Visibility, decode_name, encode_name
 from qingtuan.language import Words
 from qingtuan.messages import Space
 
@@ -44,12 +54,12 @@ class People:
         *,
         owner_accounts: Collection[str] = (),
         members: Collection[str] = (),
-        keys: Mapping[str, str] | None = None,
+        keys: Mapping[str, KeyOf] | None = None,
     ) -> None:
         """Bind accounts to persons.
 
         `owner_accounts` and `members` are the settings' lists (`owner.accounts`; `access.members`, accounts or
-        ids of persons). `keys` binds accounts of keys (`http:…`, `a2a:…`) to ids of persons.
+        ids of persons). `keys` binds accounts of keys (`http:…`, `a2a:…`) to persons.
 
         Raises:
             ValueError: one account would be two persons.
@@ -60,6 +70,7 @@ class People:
         self._merged: Mapping[str, str] = {}
         self._file: _File | None = None
         self._known = _Known({}, {})
+        self._persons: tuple[Person, ...] = ()
         self.take(persons)
 
     def take(self, persons: Iterable[Person]) -> None:
@@ -68,6 +79,7 @@ class People:
         Raises:
             ValueError: one account would be two persons; the old ones stay.
         """
+        persons = tuple(persons)
         known = {person.id: person for person in persons}
         owner = known.pop(OWNER, Person(OWNER, ()))
         known = {OWNER: _with_accounts(owner, (LOCAL, *self._owner_accounts)), **known}
@@ -76,9 +88,14 @@ class People:
             for account in person.accounts:
                 if by_account.setdefault(account, person.id) != person.id:
                     raise ValueError(f"{account} belongs to {by_account[account]} and to {person.id}")
-        self._known = _Known(known, by_account)
-        for account, person_id in self._keys.items():
-            self._bind_key(account, person_id)
+        self._known, self._persons = _Known(known, by_account), persons
+        for account, key in self._keys.items():
+            self._bind_key(account, key.person)
+
+    def hold(self, keys: Mapping[str, KeyOf]) -> None:
+        """Let these be the keys from now on, by their accounts."""
+        self._keys = dict(keys)
+        self.take(self._persons)
 
     def _bind_key(self, account: str, person_id: str) -> None:
         person = self.person(self.whose(person_id))
@@ -93,7 +110,7 @@ class People:
         *,
         owner_accounts: Collection[str] = (),
         members: Collection[str] = (),
-        keys: Mapping[str, str] | None = None,
+        keys: Mapping[str, KeyOf] | None = None,
     ) -> People:
         """The people of a data folder. A missing file means that only the settings speak.
 
@@ -226,7 +243,14 @@ class People:
         person = self.find(account)
         if person is None or (not space.is_group and space.id not in person.accounts):
             raise NotAllowed(Words("这里认不出你是谁。", "It cannot be told here who you are."))
-        return Reader(person.id, self.role(person), space, self.ids(person.id) - {person.id})
+        return Reader(
+            person.id, self.role(person), space, self.ids(person.id) - {person.id}, self._ceiling(account, space)
+        )
+
+    def _ceiling(self, account: str, space: Space) -> Visibility:
+        """What is said with a key, or read where a key reads, is seen within the scope of that key."""
+        keys = (self._keys.get(account), None if space.is_group else self._keys.get(space.id))
+        return max((key.scope for key in keys if key), key=lambda scope: scope.breadth, default=Visibility.PRIVATE)
 
     def private_spaces(self, person: Person) -> frozenset[Space]:
         """The private chats of a person: those of their accounts."""

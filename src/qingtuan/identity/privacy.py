@@ -36,8 +36,6 @@ class Sight:
     """What one reader may see of the wiki. Made by `sight`."""
 
     reader: Reader
-    ceiling: Visibility
-    """The narrowest label that is seen of the reader's own scope: `private` for people, more for most keys."""
     _seal: object = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -53,7 +51,7 @@ class Sight:
                 return _ALL if here.is_group and here.id == scope.id and scope.id else _NONE
             case "user" if scope.id == self.reader.person and scope.id:
                 narrowest = Visibility.OWN if self.reader.space.is_group else Visibility.PRIVATE
-                floor = max(narrowest.breadth, self.ceiling.breadth)
+                floor = max(narrowest.breadth, self.reader.ceiling.breadth)
                 return frozenset(label for label in Visibility if label.breadth >= floor)
             case "user":
                 return _PUBLIC
@@ -66,8 +64,7 @@ class Sight:
     def counts(self, scope: Scope) -> bool:
         """Whether the reader may be told how many entries of `scope` there are: of what they see, and, for the owner
         at home, of every group, where what they say is read in that group only."""
-        at_home = self.reader.is_owner_alone and self.ceiling is Visibility.PRIVATE
-        return bool(self.labels(scope)) or (at_home and scope.kind == "group")
+        return bool(self.labels(scope)) or (self.reader.is_owner_alone and scope.kind == "group")
 
     def whole(self, scope: Scope) -> bool:
         """Whether pages of `scope` may be shown as they stand. Of others, only the visible entries may."""
@@ -87,13 +84,13 @@ class Sight:
         return self.labels(scope) if scope else _NONE
 
 
-def sight(reader: Reader, *, ceiling: Visibility = Visibility.PRIVATE) -> Sight:
+def sight(reader: Reader) -> Sight:
     """What `reader` may see of the wiki.
 
-    `ceiling` narrows the sight of a key (contracts.md, `key add --scope`): with `public` even the person's own
-    entries are seen only if they are public.
+    The scope of a key narrows it (contracts.md, `key add --scope`): with `own` to what a group would see in a turn of
+    its person; with `public` even the person's own entries are seen only if they are public.
     """
-    return Sight(reader, ceiling, _SEAL)
+    return Sight(reader, _SEAL)
 
 
 def label_of(entry: object, page: object = None) -> Visibility:
@@ -297,17 +294,16 @@ def event_sight(
     accounts: Collection[str],
     *,
     left: Collection[str] = (),
-    ceiling: Visibility = Visibility.PRIVATE,
 ) -> EventSight:
     """What `reader` may see of the log.
 
     `accounts` are those of the reader's person: their private chats are the private spaces of these. `left` are
-    groups (ids, `qq:777`) that the person is known to have left. A key whose `ceiling` is wider than `private`
+    groups (ids, `qq:777`) that the person is known to have left. A key whose scope is wider than `private`
     sees only its own space; a reader in somebody else's private chat sees nothing.
     """
     here = str(reader.space)
     private = frozenset(str(Space("private", account)) for account in accounts)
-    at_home = here in private and ceiling is Visibility.PRIVATE
+    at_home = here in private and reader.ceiling is Visibility.PRIVATE
     place = frozenset({here}) if reader.space.is_group or here in private else frozenset()
     return EventSight(
         reader,
@@ -350,7 +346,7 @@ def may_review(reader: Reader, scope: Scope, *, speaker: str | None, writes_grou
 
     `speaker` is who said it. `writes_group` says that the owner allowed this member to write that group's memory.
     """
-    if reader.space.is_group or reader.role is Role.GUEST:
+    if not reader.is_alone or reader.role is Role.GUEST:
         return False
     match scope.kind:
         case "user":
@@ -369,7 +365,7 @@ def taken_along(reader: Reader, scope: Scope) -> bool:
     Everybody may take their own, where nobody reads along. The owner, whose files they are, also what is for all and
     what groups remember; other people's pages stay theirs.
     """
-    if reader.space.is_group:
+    if not reader.is_alone:
         return False
     if scope.kind == "user":
         return bool(scope.id) and scope.id == reader.person
@@ -427,6 +423,7 @@ class Prints(StrEnum):
         return self in (Prints.PERSON, Prints.INTERNALS)
 
 
-def answer_in_private(prints: Prints, space: Space) -> bool:
-    """Whether the answer must go to the private chat of the person who asked instead of to `space`."""
-    return space.is_group and prints.private
+def answer_in_private(prints: Prints, reader: Reader) -> bool:
+    """Whether the answer must go to the private chat of the person who asked instead of to where they are: others, or
+    a program that may know less than they, would read it."""
+    return prints.private and not reader.is_alone

@@ -117,6 +117,8 @@ class Reader:
     space: Space
     formerly: frozenset[str] = frozenset()
     """Other ids under which the log knows this person: those of accounts that were linked or named since."""
+    ceiling: Visibility = Visibility.PRIVATE
+    """The narrowest label of their own entries that is seen here: `private` for people, more for most keys."""
 
     @property
     def ids(self) -> frozenset[str]:
@@ -128,9 +130,14 @@ class Reader:
         return person is not None and (person == self.person or person in self.formerly)
 
     @property
+    def is_alone(self) -> bool:
+        """Whether nobody reads along: no group, and no program whose key may see less than its person."""
+        return not self.space.is_group and self.ceiling is Visibility.PRIVATE
+
+    @property
     def is_owner_alone(self) -> bool:
         """Whether it is the owner, and nobody reads along: what is the owner's affair is told nowhere else."""
-        return self.role is Role.OWNER and not self.space.is_group
+        return self.role is Role.OWNER and self.is_alone
 
 
 _PLAIN = re.compile(rb"[a-z0-9.]")

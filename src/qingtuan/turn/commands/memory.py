@@ -22,7 +22,7 @@ from qingtuan.turn.commands.behalf import by_of
 from qingtuan.turn.commands.keeping import FORMS, KeepingWords
 from qingtuan.turn.commands.purge import Purge
 from qingtuan.turn.commands.registry import Command, CommandReply, Form, Invocation
-from qingtuan.turn.commands.running import IN_PRIVATE
+from qingtuan.turn.commands.running import in_private
 
 _Sub = Callable[[Invocation, str], Awaitable[str]]
 
@@ -47,8 +47,8 @@ def memory_commands(
         if word not in subs.by_word or not _fits(word, rest):
             # Words that only begin like a subcommand are something to remember: `/memory list of my books`.
             word, rest = "add", invocation.argument
-        if answer_in_private(_prints(word, rest), invocation.reader.space):
-            raise NotAllowed(IN_PRIVATE)
+        if answer_in_private(_prints(word, rest), invocation.reader):
+            raise NotAllowed(in_private(invocation.reader))
         return CommandReply(await subs.by_word[word](invocation, rest))
 
     usage = "[list|add|del|edit|pin|share|why|clear|purge|always|never]"

@@ -16,7 +16,7 @@ from qingtuan.language import Language, Words
 from qingtuan.turn.admission import Standing
 from qingtuan.turn.commands.by_hand import by_hand
 from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
-from qingtuan.turn.commands.running import IN_PRIVATE
+from qingtuan.turn.commands.running import in_private
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.linking import Linking
 from qingtuan.turn.unions import Apart, Unions
@@ -199,8 +199,8 @@ async def undo_link(unions: Unions, cause: str, invocation: Invocation) -> str |
     if link is None:
         return None
     by_hand(invocation)
-    if answer_in_private(Prints.PERSON, invocation.reader.space):
-        raise NotAllowed(IN_PRIVATE)
+    if answer_in_private(Prints.PERSON, invocation.reader):
+        raise NotAllowed(in_private(invocation.reader))
     apart = await unions.take_back(link, _place(invocation), cause=invocation.message.id)
     return say_parted(apart, invocation.language)
 

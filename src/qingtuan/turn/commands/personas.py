@@ -17,7 +17,7 @@ from qingtuan.messages import Space
 from qingtuan.personas.cards import Card, Source, Unusable
 from qingtuan.personas.choosing import Personas
 from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
-from qingtuan.turn.commands.running import IN_PRIVATE
+from qingtuan.turn.commands.running import in_private
 
 _USUAL = frozenset({"默认", "设置", "default", "usual"})
 """What takes a space back to the settings. The card that ships has the name `default`, too: it is chosen by its title
@@ -69,16 +69,16 @@ class _Hand:
         return CommandReply("\n".join(lines))
 
     async def choose(self, invocation: Invocation) -> CommandReply:
-        space, wanted = invocation.reader.space, invocation.argument
+        space, wanted, alone = invocation.reader.space, invocation.argument, invocation.reader.is_alone
         if not wanted:
-            if space.is_group:
-                raise NotAllowed(IN_PRIVATE)
+            if not alone:
+                raise NotAllowed(in_private(invocation.reader))
             return CommandReply(self._listing(space, invocation.language))
         if wanted.lower() in _USUAL:
             return CommandReply(self._choose(None, _USUAL_AGAIN, invocation))
         card = self.personas.meant(wanted)
         if isinstance(card, Unusable):
-            raise NotThere(_NOT_HERE) if space.is_group else self._refusal(card)
+            raise self._refusal(card) if alone else NotThere(_NOT_HERE)
         return CommandReply(self._choose(card.name, _CHOSEN, invocation))
 
     def _choose(self, name: str | None, words: Words, invocation: Invocation) -> str:

@@ -6,6 +6,7 @@ from qingtuan.errors import ForOwner, NotAllowed, QingtuanError
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log, Place
 from qingtuan.identity.privacy import answer_in_private
+from qingtuan.identity.scopes import Reader
 from qingtuan.language import Words
 from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
 from qingtuan.turn.telling import told_of
@@ -17,12 +18,17 @@ async def run(command: Command, invocation: Invocation, log: Log) -> CommandRepl
     if not command.may_use(reader):
         words = _OWNERS if command.owner_only else _NOT_FOR_GUESTS
         return CommandReply(words.say(language), NotAllowed.__name__)
-    if answer_in_private(command.prints, reader.space):
-        return CommandReply(IN_PRIVATE.say(language), NotAllowed.__name__)
+    if answer_in_private(command.prints, reader):
+        return CommandReply(in_private(reader).say(language), NotAllowed.__name__)
     try:
         return await command.run(invocation)
     except Exception as error:  # noqa: BLE001 (the edge of a turn: the message must get its end)
         return failed(error, invocation, log)
+
+
+def in_private(reader: Reader) -> Words:
+    """The answer to a command whose real one is not for where it was sent."""
+    return _IN_PRIVATE if reader.space.is_group else _NOT_WITH_KEY
 
 
 def failed(error: Exception, invocation: Invocation, log: Log) -> CommandReply:
@@ -47,6 +53,8 @@ BEGUN_BEFORE = Words(
 """What is said about a command that an earlier process began."""
 _OWNERS = Words("只有主人可以执行这个命令。", "Only the owner may use this command.")
 _NOT_FOR_GUESTS = Words("在群里，这个要主人或成员来用。", "In a group this is for the owner and for members.")
-IN_PRIVATE = Words("这里是群，私聊我再说。", "This is a group; tell me in private.")
-"""The answer to a command whose real one is not for a group."""
+_IN_PRIVATE = Words("这里是群，私聊我再说。", "This is a group; tell me in private.")
+_NOT_WITH_KEY = Words(
+    "这把密钥看不了这些，换个地方私聊我再说。", "This key does not see that; tell me in private, elsewhere."
+)
 _BROKE = Words("我这边出错了，这个没办成。记录里有详情。", "Something broke on my side; see the record for details.")
