@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from qingtuan.app.access import access_of
 from qingtuan.app.memory import Remembering
 from qingtuan.events.inbox import Received
+from qingtuan.events.log import Event, Log
+from qingtuan.home import Home
+from qingtuan.identity.keys import CHANGING, KeyBook
+from qingtuan.identity.people import People
 from qingtuan.identity.scopes import Reader
 from qingtuan.memory.joining import Joining
 from qingtuan.messages import Inbound
@@ -39,6 +43,28 @@ def identity_of(work: Work, parts: Remembering, settings: Settings) -> Identity:
     gate = Gate(record.log, record.clock, settings.zone, lambda: access_of(settings, record.choices), people.ids)
     unions = Unions(work, Joining(parts.memory))
     return Identity(gate, unions, Linking(work, unions))
+
+
+def people_of(home: Home, settings: Settings, log: Log) -> tuple[People, KeyBook]:
+    """The persons of a data folder, who have the keys that there are at any moment; and those keys.
+
+    Raises:
+        SettingsWrong: the file of people cannot be used.
+    """
+    book = KeyBook(log)
+    people = People.load(
+        home.people_file,
+        owner_accounts=settings.owner.accounts,
+        members=settings.access.members,
+        keys=book.holders(),
+    )
+
+    def heard(event: Event) -> None:
+        if event.kind in CHANGING:
+            people.hold(book.holders())
+
+    log.listen(heard)
+    return people, book
 
 
 def stands_for(digest: Digest, message: Inbound | Received, reader: Reader) -> str | None:

@@ -13,7 +13,7 @@ from qingtuan.app.chores import chores_of, digest_rules
 from qingtuan.app.commands import commands_of
 from qingtuan.app.daily import Daily
 from qingtuan.app.erasing import go_on_erasing
-from qingtuan.app.identity import identity_of, stands_for
+from qingtuan.app.identity import identity_of, people_of, stands_for
 from qingtuan.app.keeping import InStep
 from qingtuan.app.mcp import ServerSupply, servers_of
 from qingtuan.app.media import Media, media_of
@@ -31,12 +31,11 @@ from qingtuan.errors import StorageFailed
 from qingtuan.events import choices as chosen
 from qingtuan.events import inbox, outbox, sessions, turns
 from qingtuan.events.kinds import Kind
-from qingtuan.events.log import Event, Log, Place
+from qingtuan.events.log import Log, Place
 from qingtuan.events.sessions import Session
 from qingtuan.home import Home, HomeLock
 from qingtuan.identity import code_book, keys, links
 from qingtuan.identity.keys import KeyBook
-from qingtuan.identity.people import People
 from qingtuan.ids import Ids
 from qingtuan.language import Language, Words
 from qingtuan.mcp_client import pins
@@ -185,14 +184,7 @@ class App:
     ) -> Self:
         ids = Ids(clock)
         log = Log(database, clock, ids, PROJECTIONS)
-        key_book = KeyBook(log)
-        people = People.load(
-            home.people_file,
-            owner_accounts=settings.owner.accounts,
-            members=settings.access.members,
-            keys=key_book.holders(),
-        )
-        log.listen(partial(_other_keys, people, key_book))
+        people, key_book = people_of(home, settings, log)
         record = Record.over(log, ids, clock)
         parts = remembering(home, settings, people, record)
         answering = models_for(settings, clock, lambda: f"call_{ids.page()}")
@@ -330,12 +322,6 @@ class App:
 
 def _nothing() -> None:
     """To do for a claim that somebody else has."""
-
-
-def _other_keys(people: People, book: KeyBook, event: Event) -> None:
-    """Let the persons have the keys that there are by now."""
-    if event.kind in keys.CHANGING:
-        people.hold(book.holders())
 
 
 def _clean_up(home: Home) -> None:
