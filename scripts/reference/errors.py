@@ -99,6 +99,10 @@ _CHINESE: Mapping[str, tuple[str, str]] = {
         "维基的远程连不上、不答应，或者里面有不能收的东西；这里什么都没改。",
         "The remote of the wiki is out of reach, says no, or holds what is not taken; nothing was changed here.",
     ),
+    "LoginFailed": (
+        "一个账号在它的平台上没有登录成；什么都没改。",
+        "An account could not be logged in on its platform; nothing was changed.",
+    ),
     "PageUnreadable": (
         "一页维基没法不丢内容地读出来；它原样留着。",
         "A wiki page that could not be read without losing something; it is left as it is.",

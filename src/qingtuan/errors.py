@@ -27,6 +27,7 @@
     │   ├── StorageFailed        the disk or the database refuses
     │   ├── BackupUnusable       a backup that is damaged, newer or none of ours
     │   ├── RemoteRefused        the remote of the wiki cannot be used as it is
+    │   ├── LoginFailed          a platform did not let an account in
     │   └── PageUnreadable       a wiki page that cannot be parsed without losing something
     └── Bug                      nobody can act: our own mistake
 
@@ -194,6 +195,10 @@ class BackupUnusable(ForOwner):
 
 class RemoteRefused(ForOwner):
     """The remote of the wiki is out of reach, says no, or holds what is not taken; nothing was changed here."""
+
+
+class LoginFailed(ForOwner):
+    """An account could not be logged in on its platform; nothing was changed."""
 
 
 class PageUnreadable(ForOwner):

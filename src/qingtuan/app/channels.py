@@ -4,17 +4,36 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from qingtuan.app.instance import App
 from qingtuan.channels.entry import Entries, Entry
 from qingtuan.errors import QingtuanError
+from qingtuan.media.store import MediaStore
+from qingtuan.turn.troubles import tell_owner
 
 
 def entries_of(app: App) -> list[Entry]:
     """Every channel that the settings switch on. What a channel needs is imported only for one that is."""
-    entries: list[Entry] = []
-    del app
-    return entries
+    return [_wechat(app)]
+
+
+def _wechat(app: App) -> Entry:
+    """Always there: the file of its logins may come at any time. What it needs is loaded with the first one."""
+    from qingtuan.channels.text import wechat
+    from qingtuan.channels.wxclaw.entry import Ports, WeChatEntry
+
+    manners = app.settings.channels.manners
+    ports = Ports(
+        folder=app.home.path,
+        log=app.kit.record.log,
+        clock=app.clock,
+        desk=app.desk,
+        render=lambda message: wechat.parts(message, manners),
+        read=lambda attachment: MediaStore(app.home.media).read(attachment.hash),
+        tell_owner=partial(tell_owner, app.kit),
+    )
+    return WeChatEntry(app.settings.channels.wxclaw, ports)
 
 
 @asynccontextmanager

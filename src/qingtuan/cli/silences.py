@@ -104,6 +104,8 @@ _WHY: Mapping[Reason, Words] = {
     Reason.TOKENS_SPENT: Words("当天词元用完", "tokens of the day used"),
     Reason.CEILING: Words("大家合计的词元用完", "tokens of all used"),
     Reason.BROKEN: Words("处理不了的", "could not be handled"),
+    Reason.UNREADABLE: Words("看不懂的内容（比如表情）", "content that is not known here, such as stickers"),
+    Reason.BEFORE_RESTORE: Words("恢复数据以前发的", "sent before the data was restored"),
 }
 _MEND: Mapping[Reason, Words] = {
     Reason.UNSIGNED: Words("核对平台和这里的密钥", "compare the platform's secret with the one here"),

@@ -45,6 +45,10 @@ class Reason(StrEnum):
     """What all but the owner may use together in a day is used."""
     BROKEN = "broken"
     """It cannot be handled: something in it breaks the handling."""
+    UNREADABLE = "unreadable"
+    """There is nothing in it that is known here: a kind of content that is newer, or no content at all."""
+    BEFORE_RESTORE = "before_restore"
+    """It was sent before the data was put back to an earlier state: the state before may have answered it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from qingtuan.language import Words
 from qingtuan.settings.fields import Section
+from qingtuan.settings.wechat import WeChat
 
 
 class Server(Section):
@@ -40,3 +41,4 @@ class Channels(Section):
     """The chat apps."""
 
     manners: Annotated[Manners, Words("在聊天软件里怎么说话。", "How to talk in the chat apps.")] = Manners()
+    wxclaw: Annotated[WeChat, Words("微信。", "WeChat.")] = WeChat()

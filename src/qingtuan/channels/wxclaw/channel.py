@@ -1,0 +1,178 @@
+"""WeChat as a way out: one bubble after the other, within the window that the platform leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from qingtuan.channels.base import Delivery, Part
+from qingtuan.channels.wxclaw.ilink import (
+    ActionFailed,
+    HTTPStatusError,
+    NetworkError,
+    SessionExpiredError,
+    UploadMediaType,
+)
+from qingtuan.channels.wxclaw.inbound import CHANNEL
+from qingtuan.channels.wxclaw.media import item_of, shown_as
+from qingtuan.channels.wxclaw.polling import Polling
+from qingtuan.channels.wxclaw.store import Chat, Store
+from qingtuan.channels.wxclaw.window import Standing, judge
+from qingtuan.channels.wxclaw.wire import NotReached
+from qingtuan.clock import Clock
+from qingtuan.errors import QingtuanError
+from qingtuan.messages import Attachment, Outbound
+from qingtuan.storage.files import content_hash
+
+_UPLOADED_AS = {"image": UploadMediaType.IMAGE, "video": UploadMediaType.VIDEO, "file": UploadMediaType.FILE}
+_WAITS = "waiting for the user: WeChat takes no more until they write"
+_NO_LOGIN = "not logged in"
+
+
+@dataclass(frozen=True, slots=True)
+class Bubble(Part):
+    """A part that knows its place in its message: by that it has the same id whenever it is sent."""
+
+    number: int = 0
+
+
+class WeChat:
+    """Sends to people who have written before."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        bots: Mapping[str, Polling],
+        render: Callable[[Outbound], Sequence[Part]],
+        read: Callable[[Attachment], bytes],
+    ) -> None:
+        """`bots`: by account, those that there are at a moment. `render`: the parts of a message as WeChat shows them.
+        `read`: the bytes of a file, or `NotThere`."""
+        self._store = store
+        self._clock = clock
+        self._bots = bots
+        self._render = render
+        self._read = read
+        self.last_sent: datetime | None = None
+
+    @property
+    def name(self) -> str:
+        return CHANNEL
+
+    def ready(self, message: Outbound) -> bool:
+        """Whether the person wrote lately enough, and the platform is not known to take no more until they do again."""
+        way = self._way(message)
+        return way is not None and way[1].standing.admits(message.kind, self._clock.now())
+
+    def parts(self, message: Outbound) -> list[Part]:
+        return [
+            Bubble(part.text, part.attachment, part.plain, number) for number, part in enumerate(self._render(message))
+        ]
+
+    async def send(self, message: Outbound, part: Part) -> Delivery:
+        if (way := self._way(message)) is None:
+            return Delivery("later", detail=_NO_LOGIN)
+        polling, chat = way
+        if not chat.standing.admits(message.kind, self._clock.now()):
+            return Delivery("later", detail=_WAITS)
+        try:
+            item = await self._item(part, polling, chat.user)
+        except (ActionFailed, NetworkError, QingtuanError) as error:
+            return self._not_uploaded(error, polling)
+        return await self._hand_over(item, _client_id(message, part), polling, chat)
+
+    def _way(self, message: Outbound) -> tuple[Polling, Chat] | None:
+        """The bot that the person wrote to last, of those that work."""
+        platform, _, user = message.space.id.partition(":")
+        if message.space.is_group or platform != "wx":
+            return None
+        for chat in self._store.chats(user):
+            if (polling := self._bots.get(chat.account)) is not None and polling.usable:
+                return polling, chat
+        return None
+
+    async def _item(self, part: Part, polling: Polling, user: str) -> Mapping[str, Any]:
+        if part.attachment is None:
+            return {"type": 1, "text_item": {"text": part.text}}
+        data = self._read(part.attachment)
+        uploaded = await polling.bot.upload(data, _UPLOADED_AS[shown_as(part.attachment)], user)
+        return item_of(part.attachment, uploaded)
+
+    def _not_uploaded(self, error: Exception, polling: Polling) -> Delivery:
+        """Nothing was said to anybody yet: what can be tried again, may."""
+        if isinstance(error, SessionExpiredError):
+            polling.end("expired")
+            return Delivery("later", detail=_NO_LOGIN)
+        if isinstance(error, HTTPStatusError) and error.status_code in (401, 403):
+            polling.end("refused")
+            return Delivery("later", detail=_NO_LOGIN)
+        if isinstance(error, NetworkError) and not isinstance(error, HTTPStatusError):
+            return Delivery("later", detail="the file could not be uploaded")
+        return Delivery("refused", detail=f"the file could not be uploaded: {_named(error)}")
+
+    async def _hand_over(self, item: Mapping[str, Any], client_id: str, polling: Polling, chat: Chat) -> Delivery:
+        chat = self._store.chat(chat.account, chat.user) or chat  # they may have written meanwhile
+        # Counted before: whether it arrives or not, it may have been.
+        self._store.keep(replace(chat, standing=chat.standing.counted()))
+        try:
+            answer = await polling.bot.deliver(chat.user, item, client_id=client_id, context_token=chat.token)
+        except HTTPStatusError as error:
+            if error.status_code in (401, 403):
+                polling.end("refused")
+                return self._back(chat, Delivery("later", detail=_NO_LOGIN))
+            if error.status_code == 429:
+                return self._back(chat, Delivery("later", detail="HTTP 429"))
+            return Delivery("refused" if error.status_code < 500 else "unknown", detail=f"HTTP {error.status_code}")
+        except NetworkError as error:
+            if isinstance(error.__cause__, NotReached):
+                return self._back(chat, Delivery("later", detail="no connection"))
+            return Delivery("unknown", detail=_named(error))
+        return self._judged(answer, polling, chat)
+
+    def _judged(self, answer: Mapping[str, Any], polling: Polling, chat: Chat) -> Delivery:
+        verdict = judge(answer, chat.standing, self._clock.now())
+        said = (
+            f"ret={answer.get('ret')} errcode={answer.get('errcode')} {str(answer.get('errmsg') or '')[:100]}".strip()
+        )
+        match verdict.kind:
+            case "sent":
+                self.last_sent = self._clock.now()
+                number = answer.get("message_id")
+                return Delivery("sent", str(number) if isinstance(number, (int, str)) and number else None)
+            case "expired":
+                polling.end("expired")
+                return self._back(chat, Delivery("later", detail=_NO_LOGIN))
+            case "closed":
+                return self._back(chat, Delivery("later", detail=f"{_WAITS} ({said})"), closed=True)
+            case "throttled":
+                return self._back(chat, Delivery("later", detail=said, after=verdict.after), throttled=1)
+            case "refused":
+                return Delivery("refused", detail=said)
+
+    def _back(self, chat: Chat, delivery: Delivery, *, closed: bool = False, throttled: int = 0) -> Delivery:
+        """It was not taken, and counts for nothing; unless they wrote meanwhile, with which all began anew."""
+        now = self._store.chat(chat.account, chat.user)
+        if now is not None and now.standing.last_inbound == chat.standing.last_inbound:
+            standing = Standing(
+                now.standing.last_inbound,
+                max(0, now.standing.sent - 1),
+                now.standing.closed or closed,
+                now.standing.throttled + throttled,
+            )
+            self._store.keep(replace(now, standing=standing))
+        return delivery
+
+
+def _client_id(message: Outbound, part: Part) -> str:
+    """Ours, and the same for the same part of the same message: the server can know it again."""
+    number = part.number if isinstance(part, Bubble) else int(content_hash(repr(part).encode())[:8], 16)
+    return f"qingtuan-{message.id}-{number}"
+
+
+def _named(error: Exception) -> str:
+    if isinstance(error, QingtuanError):
+        return error.words.en
+    return str(error.args[-1])[:200] if error.args else type(error).__name__
