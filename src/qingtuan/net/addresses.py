@@ -1,0 +1,163 @@
+"""Which addresses may be asked for at all. Pure (sandbox.md, The host side).
+
+An address comes from a message, a page or a program: whoever wrote it would have us look into the owner's own network,
+which nobody outside can. So a name must be a plain one, and every number that it stands for a public one.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from urllib.parse import quote, unquote, urlsplit
+
+from qingtuan.errors import FetchFailed
+from qingtuan.language import Words
+
+LONGEST = 4096
+"""Characters of an address."""
+PORTS = frozenset({80, 443, 8080, 8443})
+"""Where web servers are; what else listens on a machine speaks no HTTP and may act on what it reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An address that may be asked for, in its parts."""
+
+    scheme: str
+    host: str
+    """In lower case."""
+    port: int
+    target: str
+    """Path and query, percent-encoded."""
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.authority}{self.target}"
+
+    @property
+    def authority(self) -> str:
+        """Host and port as a `Host` header has them."""
+        usual = {"http": 80, "https": 443}[self.scheme]
+        return self.host if self.port == usual else f"{self.host}:{self.port}"
+
+    @property
+    def name(self) -> str:
+        """The last part of the path: what a file from there may be called. Foreign text."""
+        return unquote(self.target.partition("?")[0].rpartition("/")[2])
+
+
+def parsed(text: str, trusted: frozenset[tuple[str, int]] = frozenset()) -> Address:
+    """The address that `text` is. `trusted` are hosts with their ports that the caller itself vouches for: for tests,
+    which have nothing but their own machine.
+
+    Raises:
+        FetchFailed: it is none that may be asked for.
+    """
+    if not text or len(text) > LONGEST or _ODD.search(text):
+        raise FetchFailed(_MALFORMED)
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        raise FetchFailed(_MALFORMED) from None
+    scheme = parts.scheme.lower()
+    if scheme not in ("http", "https"):
+        raise FetchFailed(_SCHEME)
+    if "@" in parts.netloc:
+        raise FetchFailed(_USER)
+    host = (parts.hostname or "").lower().removesuffix(".")
+    if port is None:
+        port = 443 if scheme == "https" else 80
+    if (host, port) not in trusted:
+        if not _is_plain(host):
+            raise FetchFailed(_HOST)
+        if port not in PORTS:
+            raise FetchFailed(_PORT)
+    path = quote(parts.path or "/", safe=_KEPT)
+    query = f"?{quote(parts.query, safe=_KEPT + '?')}" if parts.query else ""
+    return Address(scheme, host, port, (path if path.startswith("/") else f"/{path}") + query)
+
+
+def is_public(number: str) -> bool:
+    """Whether an IP address is one of the public network, and stands for no other that is not."""
+    try:
+        address = ipaddress.ip_address(number)
+    except ValueError:
+        return False
+    # Each way of writing an IPv4 address as an IPv6 one leads to the IPv4 one, or to whoever runs the translator.
+    translated = address.version == 6 and ("%" in number or any(address in network for network in _TRANSLATED))
+    return (
+        not translated
+        and address.is_global
+        and not address.is_multicast
+        and not address.is_reserved
+        and not any(address in network for network in _CLOSED if network.version == address.version)
+    )
+
+
+def _is_plain(host: str) -> bool:
+    """Whether this is an ordinary name with a domain, and no number in any spelling."""
+    if len(host) > 253 or "." not in host:
+        return False
+    labels = host.split(".")
+    # A last label that begins with a digit is read as a number by some (0x7f.1, 2130706433, 127.1, 0177.0.0.1).
+    return (
+        all(map(_LABEL.fullmatch, labels))
+        and _TOP.fullmatch(labels[-1]) is not None
+        and labels[-1] not in _NO_DOMAINS
+        and ".".join(labels[-2:]) != "home.arpa"
+    )
+
+
+_ODD = re.compile(r"[\x00-\x20\x7f-\xa0\\\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ud800-\udfff]")
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_TOP = re.compile(r"[a-z][a-z0-9-]{0,61}[a-z0-9]")
+_NO_DOMAINS = frozenset(
+    {"localhost", "local", "internal", "intranet", "lan", "corp", "home", "private", "onion", "test"}
+)
+_KEPT = "/!$&'()*+,;=:@~%-._"
+_TRANSLATED = tuple(
+    ipaddress.IPv6Network(network)
+    for network in (
+        "::/96",  # v4-compatible
+        "::ffff:0:0/96",  # v4-mapped
+        "::ffff:0:0:0/96",  # v4-translated
+        "64:ff9b::/96",  # NAT64
+        "64:ff9b:1::/48",  # local NAT64
+        "2001::/32",  # Teredo
+        "2002::/16",  # 6to4
+    )
+)
+_CLOSED = tuple(
+    ipaddress.ip_network(network)
+    for network in (
+        # Said once more, since what counts as global differs between versions of Python.
+        "0.0.0.0/8",
+        "10.0.0.0/8",
+        "100.64.0.0/10",
+        "127.0.0.0/8",
+        "169.254.0.0/16",
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.88.99.0/24",
+        "192.168.0.0/16",
+        "198.18.0.0/15",
+        "224.0.0.0/3",
+        "168.63.129.16/32",  # the metadata service of Azure, which is a public number
+        "100.100.100.200/32",  # that of Alibaba Cloud
+        "fc00::/7",
+        "fe80::/10",
+        "fec0::/10",
+        "ff00::/8",
+        "fd00:ec2::254/128",
+    )
+)
+
+_MALFORMED = Words("这个地址写得不对。", "That address is malformed.")
+_SCHEME = Words("只能打开 http 和 https 的地址。", "Only http and https addresses can be opened.")
+_USER = Words("带用户名或密码的地址不打开。", "An address with a user name or password is not opened.")
+_HOST = Words(
+    "这个地址的主机不能打开：只能是公网上的域名。",
+    "The host of that address cannot be opened: it must be a name in the public network.",
+)
+_PORT = Words("这个地址的端口不能打开。", "The port of that address cannot be opened.")
