@@ -5,7 +5,7 @@ from __future__ import annotations
 from qingtuan.app import PROJECTIONS
 from qingtuan.events.log import Log
 
-RECORD = frozenset({"events", "parts", "keys"})
+RECORD = frozenset({"events", "parts", "keys", "overheard"})
 """What no replay makes."""
 
 

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from qingtuan.app.access import access_of
 from qingtuan.app.memory import Remembering
+from qingtuan.events.erasing import ERASING
+from qingtuan.events.groups import Groups
 from qingtuan.events.inbox import Received
+from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
 from qingtuan.home import Home
 from qingtuan.identity.keys import CHANGING, KeyBook
@@ -62,7 +65,11 @@ def people_of(home: Home, settings: Settings, log: Log) -> tuple[People, KeyBook
     def heard(event: Event) -> None:
         if event.kind in CHANGING:
             people.hold(book.holders())
+        if event.kind is Kind.GROUP_CHANGED or event.kind in ERASING:
+            people.note_left(groups.left())
 
+    groups = Groups(log)
+    people.note_left(groups.left())
     log.listen(heard)
     return people, book
 

@@ -29,7 +29,7 @@ from qingtuan.confirmations.book import Book
 from qingtuan.confirmations.standing import StandingBook
 from qingtuan.errors import StorageFailed
 from qingtuan.events import choices as chosen
-from qingtuan.events import inbox, outbox, sessions, turns
+from qingtuan.events import groups, inbox, outbox, overheard, sessions, turns
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log, Place
 from qingtuan.events.sessions import Session
@@ -66,6 +66,8 @@ PROJECTIONS = (
     outbox.project,
     turns.project,
     chosen.project,
+    groups.project,
+    overheard.project,
     ledger.project,
     book.project,
     standing.project,

@@ -15,6 +15,7 @@ from qingtuan.cli.persons import reader_of, zone_of
 from qingtuan.cli.reading import record
 from qingtuan.cli.shell import Shell
 from qingtuan.errors import UsageWrong
+from qingtuan.events.groups import Groups
 from qingtuan.identity.accounts import OWNER, Person
 from qingtuan.identity.privacy import event_sight
 from qingtuan.identity.scopes import Reader, Role
@@ -129,7 +130,9 @@ class _Export:
         accounts = self._person.accounts
         private = [Space("private", account) for account in accounts]
         with record(self._shell) as log, bar(self._shell.clock) as tell:
-            seen = Talk(log.database, event_sight(self._reader, accounts), private)
+            gone = Groups(log).left()
+            left = [group for account in accounts for group in gone.get(account, ())]
+            seen = Talk(log.database, event_sight(self._reader, accounts, left=left), private)
             for day, text in days(seen, self._zone, self._language):
                 self._made.add(f"talk/{day}.md", f"{text}\n".encode("utf-8", "replace"))
                 self._holds["days"] += 1

@@ -36,6 +36,28 @@ class Kind(StrEnum):
         "message.sent",
         Words("一句回答、一个问题或一条通知进了待发的队列。", "A reply, question or notice was put into the outbox."),
     )
+    GROUP_CHANGED = (
+        "group.changed",
+        Words(
+            "有人进了群或离开了群，或者我自己：进群、被移出、被禁言、解禁。",
+            "Somebody came to a group or left it, or I did; or I may not write there, or may again.",
+        ),
+    )
+    TALK_OVERHEARD = (
+        "talk.overheard",
+        Words(
+            "群里没有对我说的一句话，抄进了下一轮当材料。",
+            "Something that was said in a group and not to me was copied into the next turn, as material.",
+        ),
+    )
+    TALK_QUOTED = (
+        "talk.quoted",
+        Words("一条消息引用的那条，抄在它旁边。", "What a message quotes was copied beside it."),
+    )
+    OVERHEARING_CHOSEN = (
+        "overhearing.chosen",
+        Words("一个人不要被旁听，或者又可以了。", "A person does not want to be overheard, or may be again."),
+    )
     COMMAND_RUN = "command.run", Words("一个命令做了，或者拒绝了。", "A command was carried out or refused.")
 
     SESSION_STARTED = "session.started", Words("一个地方开始了新的会话。", "A new session of a space began.")

@@ -68,6 +68,7 @@ class People:
         self._members = frozenset(members)
         self._keys = dict(keys or {})
         self._merged: Mapping[str, str] = {}
+        self._left: Mapping[str, frozenset[str]] = {}
         self._file: _File | None = None
         self._known = _Known({}, {})
         self._persons: tuple[Person, ...] = ()
@@ -96,6 +97,16 @@ class People:
         """Let these be the keys from now on, by their accounts."""
         self._keys = dict(keys)
         self.take(self._persons)
+
+    def note_left(self, left: Mapping[str, frozenset[str]]) -> None:
+        """Know which groups were left, by account (`Groups.left`)."""
+        self._left = dict(left)
+
+    def groups_left(self, person_id: str) -> frozenset[str]:
+        """The ids of the groups that a person is known to have left, with any of their accounts."""
+        person = self.person(person_id)
+        accounts = person.accounts if person else ()
+        return frozenset(group for account in accounts for group in self._left.get(account, ()))
 
     def _bind_key(self, account: str, person_id: str) -> None:
         person = self.person(self.whose(person_id))

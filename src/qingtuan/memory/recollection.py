@@ -180,7 +180,7 @@ class Recollection:
 
     def _sight(self, reader: Reader) -> EventSight:
         person = self._people.person(reader.person)
-        return event_sight(reader, person.accounts if person else ())
+        return event_sight(reader, person.accounts if person else (), left=self._people.groups_left(reader.person))
 
     def _line(self, event: Event, reader: Reader) -> Line:
         payload, place = event.payload, event.place

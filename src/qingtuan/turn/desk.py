@@ -24,6 +24,7 @@ from qingtuan.turn.commands.registry import Command, CommandReply, Commands, Inv
 from qingtuan.turn.commands.running import BEGUN_BEFORE, run
 from qingtuan.turn.lapsing import Lapsing
 from qingtuan.turn.linking import Linking, Proof
+from qingtuan.turn.membership import Membership
 from qingtuan.turn.restored import lay_down
 from qingtuan.turn.roll import Roll
 from qingtuan.turn.silence import Silence
@@ -86,6 +87,8 @@ class Desk:
         self._inbox = Inbox(work.kit.record.log)
         self._silence = Silence(work)
         self._roll = Roll(work)
+        self.membership = Membership(work)
+        """Told by the channels who comes to a group and leaves it."""
         self.lapsing = Lapsing(work)
         """Ends questions at their time; run by whoever runs the instance."""
 
@@ -110,6 +113,8 @@ class Desk:
             return Taken("known")
         if self._roll.look() and self._linking is not None:
             await self._linking.unions.adopt()
+        if inbound.space.is_group:
+            self.membership.joined(inbound.channel, inbound.space, inbound.account)
         person = self._kit.people.find(inbound.account)
         reader = self._kit.people.reader(inbound.account, inbound.space) if person else None
         if reader and self._linking and (proof := self._linking.recognise(inbound, inbound.space)):

@@ -47,7 +47,7 @@ class Distiller:
         """
         named = stretch(period, self.kit.record.clock.now(), self.kit.zone_of(reader))
         person = self.kit.people.person(reader.person)
-        view = event_sight(reader, person.accounts if person else ())
+        view = event_sight(reader, person.accounts if person else (), left=self.kit.people.groups_left(reader.person))
         found = self.distilling.read(reader, view, named)
         if not found.chunks:
             raise NotThere(

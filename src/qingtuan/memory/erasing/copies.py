@@ -73,7 +73,7 @@ def shown_of(
     proposed: list[str] = []
     for event in own:
         payload = event.payload
-        if event.kind is Kind.MESSAGE_RECEIVED:
+        if event.kind in (Kind.MESSAGE_RECEIVED, Kind.TALK_OVERHEARD):
             said.update(said_by(event))
         elif event.kind is Kind.BELIEF_WRITTEN and payload.get("visibility") == "public":
             said.add(str(payload.get("text", "")))

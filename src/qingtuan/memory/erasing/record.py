@@ -103,7 +103,7 @@ def said_by(event: Event) -> Iterator[str]:
     """What an event says, as it stands in later requests."""
     payload = event.payload
     match event.kind:
-        case Kind.MESSAGE_RECEIVED | Kind.MESSAGE_SENT:
+        case Kind.MESSAGE_RECEIVED | Kind.MESSAGE_SENT | Kind.TALK_OVERHEARD | Kind.TALK_QUOTED:
             yield payload.get("text", "")
         case Kind.MODEL_ANSWERED:
             yield payload.get("text", "")

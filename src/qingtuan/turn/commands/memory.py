@@ -201,7 +201,7 @@ class _Subcommands:
         reader = invocation.reader
         known = self._memory.editing.named(_name(argument), self.by(invocation))
         person = self._people.person(reader.person)
-        view = event_sight(reader, person.accounts if person else ())
+        view = event_sight(reader, person.accounts if person else (), left=self._people.groups_left(reader.person))
         return self._recall.why(known, view, Listener(self._zone(reader.person), invocation.language))
 
     async def clear(self, invocation: Invocation, argument: str) -> str:

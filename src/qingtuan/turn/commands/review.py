@@ -80,7 +80,7 @@ class _Does:
     def _shown(self, item: Item, reader: Reader, language: Language) -> str:
         lines = [f"{item.number}. {item.text}{_where(item.scope, language)}"]
         person = self.people.person(reader.person)
-        view = event_sight(reader, person.accounts if person else ())
+        view = event_sight(reader, person.accounts if person else (), left=self.people.groups_left(reader.person))
         if (said := self.reviewing.sentence(item, view)) is not None:
             received, own = Received.of(said), reader.is_(said.place.person)
             day = received.said_at.astimezone(self.zone(reader.person))

@@ -124,7 +124,11 @@ class _Hand:
 
     def _newest(self, invocation: Invocation, session: Session, limit: int) -> list[Summary]:
         person = self.kit.people.person(invocation.reader.person)
-        sight = event_sight(invocation.reader, person.accounts if person else ())
+        sight = event_sight(
+            invocation.reader,
+            person.accounts if person else (),
+            left=self.kit.people.groups_left(invocation.reader.person),
+        )
         return self.summaries.newest(sight, limit, session=session.id)
 
     def _session(self, invocation: Invocation, group: str) -> Session:
