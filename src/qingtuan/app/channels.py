@@ -15,7 +15,10 @@ from qingtuan.turn.troubles import tell_owner
 
 def entries_of(app: App) -> list[Entry]:
     """Every channel that the settings switch on. What a channel needs is imported only for one that is."""
-    return [_wechat(app)]
+    entries = [_wechat(app)]
+    if app.settings.channels.telegram.token is not None:
+        entries.append(_telegram(app))
+    return entries
 
 
 def _wechat(app: App) -> Entry:
@@ -34,6 +37,16 @@ def _wechat(app: App) -> Entry:
         tell_owner=partial(tell_owner, app.kit),
     )
     return WeChatEntry(app.settings.channels.wxclaw, ports)
+
+
+def _telegram(app: App) -> Entry:
+    from qingtuan.channels.telegram.entry import Outside, TelegramEntry
+    from qingtuan.channels.text.telegram import parts
+
+    render = partial(parts, manners=app.settings.channels.manners)
+    entry = TelegramEntry(app.settings.channels.telegram, app, Outside(render, app.media.store.read))
+    app.media.collector.register(entry.name, entry)
+    return entry
 
 
 @asynccontextmanager

@@ -314,6 +314,13 @@ class Kind(StrEnum):
         ),
     )
     KEY_REVOKED = "key.revoked", Words("一把密钥收回了，从此无效。", "A key was revoked and opens nothing any more.")
+    GROUP_MOVED = (
+        "group.moved",
+        Words(
+            "平台给一个群换了号；这里还是原来那个群。",
+            "A platform gave a group another number; here it stays the group that it was.",
+        ),
+    )
     PERSON_FORGOTTEN = (
         "person.forgotten",
         Words("一个人的一切都抹掉了；事件只剩空壳。", "A person was erased; their events became tombstones."),

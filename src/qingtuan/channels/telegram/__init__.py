@@ -1,0 +1,1 @@
+"""Telegram, through NoneBot's adapter and a bot of BotFather's."""

@@ -1,0 +1,191 @@
+"""The way out: parts of a message as calls of the Bot API, and what the server's answers mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from qingtuan.channels.base import Delivery, Part
+from qingtuan.channels.telegram.api import Api, Said
+from qingtuan.channels.telegram.ids import Ref, units
+from qingtuan.channels.telegram.moves import Moves
+from qingtuan.errors import NotThere
+from qingtuan.messages import Attachment, Outbound, Space
+
+CAPTION = 1024
+"""UTF-16 units of the words under a picture or a file."""
+_PHOTO_BYTES = 10 * 1024 * 1024
+_UPLOAD_BYTES = 50 * 1024 * 1024
+_PHOTO_TYPES = frozenset({"image/png", "image/jpeg", "image/webp"})
+_NO_PREVIEW = {"is_disabled": True}
+_LATER_SECONDS = 60.0
+"""After which to try again where the server does not know the bot: its token is wrong, or was changed."""
+
+Params = dict[str, Any]
+
+
+class Preview(Protocol):
+    """A message that was shown while it was written."""
+
+    async def take(self, message: Outbound) -> Ref | None:
+        """The message that shows the beginnings of this one, to be made the first part of it. It is given once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """What the channel asks of others."""
+
+    render: Callable[[Outbound], Sequence[Part]]
+    buttons: Callable[[Outbound], Mapping[str, Any] | None]
+    read: Callable[[str], bytes]
+    """The bytes of a file of the media store, by its hash. Raises `NotThere`."""
+    ready: Callable[[], bool]
+    """Whether the server can be asked for anything now."""
+    refused: Callable[[Space, Said], None]
+    """Told of each message that the server did not take."""
+    now: Callable[[], datetime]
+
+
+class TelegramChannel:
+    """Sends messages of the outbox."""
+
+    def __init__(self, api: Api, moves: Moves, ways: Ways, preview: Preview | None = None) -> None:
+        self._api = api
+        self._moves = moves
+        self._ways = ways
+        self._preview = preview
+        self.last_outbound: datetime | None = None
+
+    @property
+    def name(self) -> str:
+        return "telegram"
+
+    def ready(self, message: Outbound) -> bool:  # noqa: ARG002 (any chat, or none)
+        return self._ways.ready()
+
+    def parts(self, message: Outbound) -> Sequence[Part]:
+        """The text as HTML with the same in plain, then the files; a single picture or file has a short text under
+        it."""
+        parts = list(self._ways.render(message))
+        if len(parts) == 2 and parts[0].attachment is None and parts[1].attachment is not None:
+            text, file = parts
+            if message.kind != "question" and units(text.plain or text.text) <= CAPTION:
+                return [Part(text.text, file.attachment, text.plain)]
+        return parts
+
+    async def send(self, message: Outbound, part: Part) -> Delivery:
+        """Hand one part over."""
+        first = part == next(iter(self.parts(message)), None)
+        if first and self._preview is not None and (shown := await self._preview.take(message)) is not None:
+            if part.attachment is None:
+                return await self._in_place(message, part, shown)
+            await self._api.call("deleteMessage", chat_id=self._chat(message.space, shown), message_id=shown.message)
+        return await self._anew(message, part, quotes=first)
+
+    async def _in_place(self, message: Outbound, part: Part, shown: Ref) -> Delivery:
+        """Make what was shown while it was written the first part of the message."""
+        where: Params = {"message_id": shown.message, "reply_markup": self._ways.buttons(message)}
+        said = await self._said(message.space, "editMessageText", {**where, **_text(part)}, _plain(part))
+        if said.says("message is not modified"):
+            said = Said("done")
+        if said.says("message to edit not found") or said.says("message can't be edited"):
+            return await self._anew(message, part, quotes=True)
+        return self._delivery(message.space, said, shown)
+
+    async def _anew(self, message: Outbound, part: Part, *, quotes: bool) -> Delivery:
+        answered = Ref.parse(message.reply_to) if message.reply_to else None
+        where: Params = {"message_thread_id": answered.topic if answered else None}
+        if answered is not None and quotes:
+            where["reply_parameters"] = {"message_id": answered.message, "allow_sending_without_reply": True}
+        where["reply_markup"] = self._ways.buttons(message)
+        if part.attachment is None:
+            said = await self._said(message.space, "sendMessage", {**where, **_text(part)}, _plain(part))
+        else:
+            try:
+                method, file = self._file(part.attachment)
+            except NotThere as error:
+                return Delivery("refused", detail=error.words.en)
+            if method is None:
+                return Delivery("refused", detail="the file is larger than Telegram takes")
+            said = await self._said(
+                message.space, method, {**where, **file, **_caption(part)}, _plain(part, caption=True)
+            )
+        return self._delivery(message.space, said, None)
+
+    def _file(self, attached: Attachment) -> tuple[str | None, Params]:
+        """How a file is sent: a picture as a picture where Telegram takes it as one."""
+        if attached.size > _UPLOAD_BYTES:
+            return None, {}
+        content = self._ways.read(attached.hash)
+        name = "".join(sign if sign.isprintable() and sign not in '"\\/' else "_" for sign in attached.name) or "file"
+        if attached.media_type in _PHOTO_TYPES and attached.size <= _PHOTO_BYTES:
+            return "sendPhoto", {"photo": (name, content)}
+        return "sendDocument", {"document": (name, content)}
+
+    async def _said(self, space: Space, method: str, given: Params, plain: Params) -> Said:
+        """Call, and once more where the server's reason says how: without markup, in the chat that it has become, out
+        of a topic that is gone, as a file. It has done nothing before."""
+        given = {"chat_id": self._moves.chat(space), **given}
+        said = await self._api.call(method, **given)
+        for _ in range(3):
+            if said.moved_to is not None and said.moved_to != given["chat_id"]:
+                self._moves.learn(int(given["chat_id"]), said.moved_to)
+                # A reply to what stood in the old chat has nothing to point to in the new one.
+                given |= {"chat_id": said.moved_to, "reply_parameters": None, "message_thread_id": None}
+            elif said.says("can't parse entities") and "parse_mode" in given:
+                given = {**given, **plain}
+                del given["parse_mode"]
+            elif said.says("message thread not found") and given.get("message_thread_id") is not None:
+                given["message_thread_id"] = None
+            elif method == "sendPhoto" and said.state == "refused" and said.code == 400 and "photo" in given:
+                method, given = "sendDocument", {**given, "document": given["photo"], "photo": None}
+            else:
+                break
+            said = await self._api.call(method, **given)
+        return said
+
+    def _delivery(self, space: Space, said: Said, shown: Ref | None) -> Delivery:
+        if said.done:
+            self.last_outbound = self._ways.now()
+            return Delivery("sent", str(shown or self._ref(space, said.result)))
+        detail = f"{said.code} {said.description}".strip()
+        if said.state == "unanswered":
+            return Delivery("unknown", detail=detail)
+        if said.state == "unreached":
+            return Delivery("later", detail=detail)
+        if said.code == 429:
+            return Delivery("later", detail=detail, after=said.retry_after)
+        self._ways.refused(space, said)
+        if said.code in (401, 404):
+            return Delivery("later", detail=detail, after=_LATER_SECONDS)
+        return Delivery("refused", detail=detail)
+
+    def _ref(self, space: Space, result: Any) -> Ref:
+        """The name of a message that the server has just taken."""
+        sent = result if isinstance(result, Mapping) else {}
+        chat = self._moves.chat(space)
+        topic = sent.get("message_thread_id") if sent.get("is_topic_message") else None
+        return Ref(int(sent.get("message_id", 0)), topic, chat if chat in self._moves.origins else None)
+
+    def _chat(self, space: Space, ref: Ref) -> int:
+        return ref.chat or self._moves.chat(space)
+
+
+def _text(part: Part) -> Params:
+    """A text as parameters: as HTML if there is any."""
+    if not part.plain:
+        return {"text": part.text, "link_preview_options": _NO_PREVIEW}
+    return {"text": part.text, "parse_mode": "HTML", "link_preview_options": _NO_PREVIEW}
+
+
+def _caption(part: Part) -> Params:
+    if not part.text:
+        return {}
+    return {"caption": part.text, "parse_mode": "HTML"} if part.plain else {"caption": part.text}
+
+
+def _plain(part: Part, *, caption: bool = False) -> Params:
+    return {"caption" if caption else "text": part.plain or part.text}

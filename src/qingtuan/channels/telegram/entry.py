@@ -1,0 +1,257 @@
+"""Telegram as `serve` runs it: the bot, the way in, the way out, and how it is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from qingtuan.channels.base import Deliveries, Part
+from qingtuan.channels.entry import Asgi, EntryHealth
+from qingtuan.channels.intake import Intake
+from qingtuan.channels.nonebot import driver_of
+from qingtuan.channels.telegram.adapter import TelegramAdapter, config_of, hide_token
+from qingtuan.channels.telegram.api import Said
+from qingtuan.channels.telegram.buttons import Buttons
+from qingtuan.channels.telegram.channel import TelegramChannel, Ways
+from qingtuan.channels.telegram.contents import DOWNLOAD_BYTES, reference
+from qingtuan.channels.telegram.ids import Ref
+from qingtuan.channels.telegram.inbound import CHANNEL, Membership
+from qingtuan.channels.telegram.moves import Moves
+from qingtuan.channels.telegram.receiving import Connection, Line, Taking
+from qingtuan.channels.telegram.webhook import bounded
+from qingtuan.clock import Clock
+from qingtuan.errors import FetchFailed, StorageFailed
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event, Place
+from qingtuan.language import Words
+from qingtuan.media.remote import Blob
+from qingtuan.messages import Inbound, Outbound, Remote, Space
+from qingtuan.settings.telegram import Telegram
+from qingtuan.turn.desk import Desk
+from qingtuan.turn.kit import Kit
+
+_STRANGE_SECONDS = 60.0
+"""Between two notes that somebody calls the webhook without the secret."""
+_END_SECONDS = 3.0
+_BROKEN_SECONDS = 30.0
+
+
+class Host(Protocol):
+    """A running instance, as far as this channel needs it."""
+
+    @property
+    def desk(self) -> Desk: ...
+
+    @property
+    def kit(self) -> Kit: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What of the instance the channel is given besides."""
+
+    render: Callable[[Outbound], Sequence[Part]]
+    """The parts of a message, as Telegram shows them."""
+    read: Callable[[str], bytes]
+    """The bytes of a file of the media store, by its hash. Raises `NotThere`."""
+
+
+class TelegramEntry:
+    """One bot."""
+
+    def __init__(self, settings: Telegram, host: Host, outside: Outside) -> None:
+        token = settings.token.get_secret_value() if settings.token else ""
+        self._settings = settings
+        self._host = host
+        self._driver, adapter = driver_of(TelegramAdapter, config_of(token, settings.api_server, settings.proxy))
+        assert isinstance(adapter, TelegramAdapter)
+        hide_token(token)
+        log = host.kit.record.log
+        self._api = adapter
+        self._line = Line()
+        self._moves = Moves(log)
+        self._buttons = Buttons(host.kit)
+        self._intake = Intake(CHANNEL, host.desk)
+        self._taking = Taking(self._intake, self._buttons, self._moves, self._line, adapter, host.clock)
+        self._taking.language = lambda: host.kit.texts.language
+        self._taking.memberships = self._member
+        self._connection = Connection(adapter, self._line, host.clock)
+        ways = Ways(
+            render=outside.render,
+            buttons=self._buttons.under,
+            read=outside.read,
+            ready=lambda: self._line.reachable,
+            refused=self._refused,
+            now=host.clock.now,
+        )
+        self._channel = TelegramChannel(adapter, self._moves, ways)
+        self._deliveries: Deliveries | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._unlisten: Callable[[], None] = lambda: None
+        self._tidying: set[asyncio.Task[Said]] = set()
+        self._closed_to: dict[Space, Words] = {}
+        """Chats that the bot cannot write to, and why."""
+        self._strange_at: float | None = None
+        adapter.take = self._taking.take
+        adapter.strange = self._strange
+
+    @property
+    def name(self) -> str:
+        return CHANNEL
+
+    @property
+    def routes(self) -> Mapping[str, Asgi]:
+        """The webhook, where one is set."""
+        if self._settings.webhook_url is None:
+            return {}
+        asgi: Asgi = self._driver.asgi  # type: ignore[attr-defined]
+        return {"/telegram": bounded(asgi)}
+
+    async def start(self) -> None:
+        log = self._host.kit.record.log
+        self._deliveries = Deliveries(self._channel, log)
+        self._line.changed = self._deliveries.start
+        self._unlisten = log.listen(self._heard)
+        self._running = asyncio.create_task(self._run(), name="telegram in")
+
+    async def stop(self) -> None:
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+        await self._intake.close()
+        try:
+            async with asyncio.timeout(_END_SECONDS):
+                await self._taking.close()
+                await self._connection.confirm()
+        except TimeoutError:
+            pass  # what was not confirmed comes again, and is known then
+        self._unlisten()
+        for task in self._tidying:
+            task.cancel()
+        if self._deliveries is not None:
+            await self._deliveries.close()
+
+    def health(self) -> EntryHealth:
+        line = self._line
+        state: Literal["starting", "connected", "disconnected"] = "connected" if line.connected else "disconnected"
+        if not line.connected and line.words is None:
+            state = "starting"
+        words = line.words or self._note()
+        account = f"@{line.me.username}" if line.me and line.me.username else None
+        return EntryHealth(CHANNEL, state, words, account, line.last_inbound, self._channel.last_outbound)
+
+    async def fetch(self, remote: Remote) -> Blob:
+        """What a message left with Telegram (`media.remote.Fetcher`)."""
+        file_id = reference(remote)
+        if file_id is None:
+            raise FetchFailed(_GONE)
+        if remote.size is not None and remote.size > DOWNLOAD_BYTES:
+            raise FetchFailed(_TOO_LARGE)
+        said = await self._api.call("getFile", file_id=file_id)
+        if not said.done:
+            raise FetchFailed(
+                _TOO_LARGE if said.says("too big") else _GONE, detail=said.description, again=_again(said)
+            )
+        path = said.result.get("file_path") if isinstance(said.result, Mapping) else None
+        if not isinstance(path, str) or path.startswith("/") or ".." in path:
+            # A server of one's own in local mode names a file on its disk.
+            raise FetchFailed(_GONE, detail="the server gave no path to download from")
+        content = await self._api.download(path, DOWNLOAD_BYTES)
+        if isinstance(content, Said):
+            words = _TOO_LARGE if content.code == 413 else _GONE
+            raise FetchFailed(words, detail=content.description, again=_again(content))
+        return Blob(content, remote.name or path.rpartition("/")[2])
+
+    async def _run(self) -> None:
+        """Have updates come, whatever happens: what breaks is written down, and tried again."""
+        while True:
+            try:
+                if self._settings.webhook_url is None:
+                    await self._connection.poll(self._taking.take)
+                else:
+                    await self._connection.deliver(f"{self._settings.webhook_url}/telegram", self._api.secret)
+            except Exception as error:  # noqa: BLE001 (the edge of a channel)
+                self._line.down(_BROKEN)
+                with suppress(StorageFailed):
+                    self._host.kit.record.log.append(Kind.CHORE_FAILED, Place(), {"detail": repr(error)})
+                await self._host.clock.sleep(_BROKEN_SECONDS)
+
+    def _note(self) -> Words | None:
+        """What the owner should know of a bot that works."""
+        notes = list(self._closed_to.values())[-1:]
+        if self._line.connected and self._line.me is not None and not self._line.me.reads_groups:
+            notes.append(_PRIVACY)
+        if not notes:
+            return None
+        return Words("".join(note.zh for note in notes), " ".join(note.en for note in notes))
+
+    def _heard(self, event: Event) -> None:
+        if (closed := self._buttons.closed(event)) is not None and (ref := Ref.parse(closed[1])) is not None:
+            chat = ref.chat or self._moves.chat(closed[0])
+            removing = self._api.call("editMessageReplyMarkup", chat_id=chat, message_id=ref.message)
+            task = asyncio.create_task(removing)
+            self._tidying.add(task)
+            task.add_done_callback(self._tidying.discard)
+
+    def _member(self, membership: Membership) -> None:
+        for space in list(self._closed_to):
+            if membership.state == "in" and self._moves.chat(space) == membership.chat:
+                del self._closed_to[space]
+        if membership.state == "out":
+            space = _space_of(membership.chat, self._moves)
+            self._closed_to[space] = _BLOCKED if membership.chat > 0 else _REMOVED
+
+    def _refused(self, space: Space, said: Said) -> None:
+        if said.code == 403:
+            self._closed_to[space] = _REMOVED if space.is_group else _BLOCKED
+
+    async def _strange(self) -> None:
+        """Somebody calls the webhook who does not know the secret: written down now and then, and nothing of it
+        believed."""
+        now = self._host.clock.monotonic()
+        if self._strange_at is not None and now - self._strange_at < _STRANGE_SECONDS:
+            return
+        self._strange_at = now
+        moment = self._host.clock.now()
+        nobody = Space("private", "tg:unsigned")
+        await self._host.desk.receive(
+            Inbound(CHANNEL, "tg:unsigned", nobody, f"unsigned {moment.isoformat()}", "", moment, signed=False)
+        )
+
+
+def _space_of(chat: int, moves: Moves) -> Space:
+    origin = moves.origins.get(chat, chat)
+    return Space("private" if chat > 0 else "group", f"tg:{origin}")
+
+
+def _again(said: Said) -> bool:
+    return said.state != "refused" or said.code == 429
+
+
+_BROKEN = Words(
+    "Telegram 这边出错了，半分钟后再试；详情在 qingtuan events 的 chore.failed 里。",
+    "Something broke on the way to Telegram; it is tried again. See chore.failed in qingtuan events.",
+)
+_GONE = Words("Telegram 没有把这个文件给我。", "Telegram did not give me this file.")
+_TOO_LARGE = Words(
+    "这个文件太大了：Telegram 只让机器人取 20 MB 以内的。",
+    "This file is too large: Telegram lets bots have no more than 20 MB.",
+)
+_BLOCKED = Words(
+    "有人拉黑了机器人，发给他的消息送不出去。", "Somebody has blocked the bot: messages to them are refused."
+)
+_REMOVED = Words(
+    "机器人不在一个群里了，发到那里的消息送不出去。", "The bot is no longer in a group: messages there are refused."
+)
+_PRIVACY = Words(
+    "隐私模式开着：群里只收到 @ 它、回复它的和命令。要它旁听，在 BotFather 里用 /setprivacy 关掉，"
+    "再把它移出群、重新拉进来。",
+    "Privacy mode is on: in groups it gets only mentions, replies and commands. To let it read along, turn that off at"
+    " BotFather with /setprivacy, then remove it from the group and add it again.",
+)
