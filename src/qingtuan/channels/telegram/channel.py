@@ -11,6 +11,7 @@ from qingtuan.channels.base import Delivery, Part
 from qingtuan.channels.telegram.api import Api, Said
 from qingtuan.channels.telegram.ids import Ref, units
 from qingtuan.channels.telegram.moves import Moves
+from qingtuan.clock import Clock
 from qingtuan.errors import NotThere
 from qingtuan.messages import Attachment, Outbound, Space
 
@@ -46,7 +47,7 @@ class Ways:
     """Whether the server can be asked for anything now."""
     refused: Callable[[Space, Said], None]
     """Told of each message that the server did not take."""
-    now: Callable[[], datetime]
+    clock: Clock
 
 
 class TelegramChannel:
@@ -149,7 +150,7 @@ class TelegramChannel:
 
     def _delivery(self, space: Space, said: Said, shown: Ref | None) -> Delivery:
         if said.done:
-            self.last_outbound = self._ways.now()
+            self.last_outbound = self._ways.clock.now()
             return Delivery("sent", str(shown or self._ref(space, said.result)))
         detail = f"{said.code} {said.description}".strip()
         if said.state == "unanswered":

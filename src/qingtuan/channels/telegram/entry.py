@@ -88,7 +88,7 @@ class TelegramEntry:
             read=outside.read,
             ready=lambda: self._line.reachable,
             refused=self._refused,
-            now=host.clock.now,
+            clock=host.clock,
         )
         self._channel = TelegramChannel(adapter, self._moves, ways)
         self._deliveries: Deliveries | None = None

@@ -63,7 +63,7 @@ class Taking:
 
     def __init__(self, intake: Intake, buttons: Buttons, moves: Moves, line: Line, api: Api, clock: Clock) -> None:
         self._intake = intake
-        self._now = clock.now
+        self._clock = clock
         self._buttons = buttons
         self._moves = moves
         self._line = line
@@ -87,7 +87,7 @@ class Taking:
                 await self._store(update, self._line.me)
             except StorageFailed:
                 return False
-            self._line.last_inbound = self._now()
+            self._line.last_inbound = self._clock.now()
             self._taken[number] = None
             while len(self._taken) > _REMEMBERED:
                 self._taken.popitem(last=False)
