@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from qingtuan.channels.base import Deliveries, Delivery, Part
+from qingtuan.channels.base import Deliveries, Delivery, Part, Waits
+from qingtuan.channels.pace import UNPACED, Pace
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
 from qingtuan.events.outbox import Draft
@@ -27,8 +28,10 @@ class Platform:
     closed: set[Space] = field(default_factory=set)
     held: dict[Space, asyncio.Event] = field(default_factory=dict)
 
-    def ready(self, message: Outbound) -> bool:
-        return message.space not in self.closed
+    pace: Pace = UNPACED
+
+    def waits(self, message: Outbound) -> Waits | None:
+        return Waits.NOT_CONNECTED if message.space in self.closed else None
 
     def parts(self, message: Outbound) -> list[Part]:
         return [Part(message.text)]

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from qingtuan.channels.base import Delivery, Part
+from qingtuan.channels.base import Delivery, Part, Waits
+from qingtuan.channels.pace import UNPACED, Pace
 from qingtuan.events.log import Event, Log
 from qingtuan.messages import Outbound, Space
 from qingtuan.models.chat import TakenBack, TextDelta
@@ -105,8 +106,12 @@ class ConnectedChannel:
             self._attending[space].remove(mailbox)
             mailbox.close()
 
-    def ready(self, message: Outbound) -> bool:
-        return bool(self._receivers(message))
+    @property
+    def pace(self) -> Pace:
+        return UNPACED
+
+    def waits(self, message: Outbound) -> Waits | None:
+        return None if self._receivers(message) else Waits.NOBODY
 
     def parts(self, message: Outbound) -> list[Part]:
         """One: the other end shows it as it is."""

@@ -227,4 +227,5 @@ _WHY: Mapping[Reason, Words] = {
     Reason.TURNS_SPENT: _TODAY,
     Reason.TOKENS_SPENT: _TODAY,
     Reason.CEILING: _TODAY,
+    Reason.BROKEN: Words("没有回答：这条消息处理不了。", "Not answered: that message could not be handled."),
 }

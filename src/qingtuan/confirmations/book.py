@@ -17,6 +17,7 @@ from qingtuan.errors import ToolFailed
 from qingtuan.events.erasing import erased_by
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
+from qingtuan.events.outbox import Outbox
 from qingtuan.identity.codes import ALPHABET
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.identity.trust import QuestionFacts, Risk, inherit, may_answer
@@ -303,10 +304,7 @@ class Book:
 
     def of_message(self, space: Space, platform_id: str) -> str | None:
         """The `message.sent` that the platform knows under this id: what a quote of it refers to."""
-        row = self._log.database.row(
-            "SELECT event FROM outbox WHERE space = ? AND platform_id = ?", (str(space), platform_id)
-        )
-        return row["event"] if row else None
+        return Outbox(self._log).of_platform(space, platform_id)
 
     def _spoke_since(self, asked: Confirmation, *, but: str) -> bool:
         row = self._log.database.row(

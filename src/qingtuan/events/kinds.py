@@ -143,6 +143,32 @@ class Kind(StrEnum):
         "delivery.started",
         Words("正在把一条消息交给平台。", "A message is being handed to its platform."),
     )
+    DELIVERY_PART = (
+        "delivery.part",
+        Words(
+            "消息分几段发，其中一段有了结果，还有下一段。",
+            "A message of several parts: what became of one of them; more follow.",
+        ),
+    )
+    DELIVERY_LATER = (
+        "delivery.later",
+        Words("平台确定没有收下，过一会儿再发。", "The platform certainly did not take it; it is tried again later."),
+    )
+    DELIVERY_CUT = (
+        "delivery.cut",
+        Words("一条正在发的消息，剩下的几段不发了。", "The rest of a message that is being sent is not sent any more."),
+    )
+    DELIVERY_PAUSED = (
+        "delivery.paused",
+        Words(
+            "连着几次不知道送到没有，一个聊天或一个渠道先停发一会儿。",
+            "Several outcomes in a row are unknown: a chat or a channel is given nothing for a while.",
+        ),
+    )
+    DELIVERY_RESUMED = (
+        "delivery.resumed",
+        Words("停发的又送到了，照常发。", "What was paused takes messages again."),
+    )
     DELIVERY_SENT = "delivery.sent", Words("平台收下了这条消息。", "The platform took the message.")
     DELIVERY_REFUSED = "delivery.refused", Words("平台拒绝了这条消息。", "The platform refused the message.")
     DELIVERY_UNKNOWN = (

@@ -77,6 +77,11 @@ class Log:
         """Events that were read before, by id and whether it is a tombstone. An id is never given twice, and nothing
         else of an event ever changes: of these two all the rest follows."""
 
+    @property
+    def clock(self) -> Clock:
+        """By which events have their times."""
+        return self._clock
+
     @contextmanager
     def transaction(self, *, durable: bool = False) -> Iterator[None]:
         """Several events, or an event and its parts, land together or not at all.
@@ -228,7 +233,7 @@ class Log:
             after = rows[-1]["seq"]
 
 
-def event_from_row(row: Row) -> Event:
+def event_from_row(row: Row | tuple[Any, ...]) -> Event:
     """The event that a row of `events` holds, with all columns of the table in their order."""
     seq, name, time, kind, session, space, turn, person, origin, cause, payload = row
     return Event(

@@ -203,8 +203,10 @@ def _sent(event: Event, language: Language) -> _Told:
 
 
 def _delivery(event: Event, language: Language) -> _Told:
-    detail = event.payload.get("detail") or event.payload.get("platform_id") or ""
-    return (f"{_DELIVERY[event.kind].say(language)} {detail}".rstrip(),)
+    payload = event.payload
+    detail = payload.get("detail") or payload.get("platform_id") or ""
+    part = f" {payload['part'] + 1}/{payload['of']}" if "part" in payload else ""
+    return (f"{_DELIVERY[event.kind].say(language)}{part} {detail}".rstrip(),)
 
 
 def _broke(event: Event, language: Language) -> _Told:
@@ -241,6 +243,9 @@ _TELLERS: dict[Kind, Callable[[Event, Language], _Told]] = {
     Kind.CONFIRMATION_ANSWERED: _question_answered,
     Kind.MESSAGE_SENT: _sent,
     Kind.DELIVERY_STARTED: _delivery,
+    Kind.DELIVERY_PART: _delivery,
+    Kind.DELIVERY_LATER: _delivery,
+    Kind.DELIVERY_CUT: _delivery,
     Kind.DELIVERY_SENT: _delivery,
     Kind.DELIVERY_REFUSED: _delivery,
     Kind.DELIVERY_UNKNOWN: _delivery,
@@ -280,6 +285,9 @@ _KINDS = {
 }
 _DELIVERY = {
     Kind.DELIVERY_STARTED: Words("开始送出", "being delivered"),
+    Kind.DELIVERY_PART: Words("这一段有结果了", "this part has its outcome"),
+    Kind.DELIVERY_LATER: Words("没有收下，过一会儿再发", "not taken, tried again later"),
+    Kind.DELIVERY_CUT: Words("剩下的不发了", "the rest is not sent"),
     Kind.DELIVERY_SENT: Words("送到了", "delivered"),
     Kind.DELIVERY_REFUSED: Words("平台拒收", "refused by the platform"),
     Kind.DELIVERY_UNKNOWN: Words("不知道送到没有", "nobody knows whether it arrived"),
