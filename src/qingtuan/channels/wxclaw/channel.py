@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from qingtuan.channels.base import Delivery, Part
+from qingtuan.channels.base import Delivery, Part, Waits
+from qingtuan.channels.pace import Pace, Rate
 from qingtuan.channels.wxclaw.ilink import (
     ActionFailed,
     HTTPStatusError,
@@ -29,6 +30,7 @@ from qingtuan.storage.files import content_hash
 _UPLOADED_AS = {"image": UploadMediaType.IMAGE, "video": UploadMediaType.VIDEO, "file": UploadMediaType.FILE}
 _WAITS = "waiting for the user: WeChat takes no more until they write"
 _NO_LOGIN = "not logged in"
+_PACE = Pace(private=(Rate(1, 0.5),), bubbles=(0.5, 1.5))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +64,16 @@ class WeChat:
     def name(self) -> str:
         return CHANNEL
 
-    def ready(self, message: Outbound) -> bool:
-        """Whether the person wrote lately enough, and the platform is not known to take no more until they do again."""
-        way = self._way(message)
-        return way is not None and way[1].standing.admits(message.kind, self._clock.now())
+    @property
+    def pace(self) -> Pace:
+        return _PACE
+
+    def waits(self, message: Outbound) -> Waits | None:
+        """It waits for the person where they have not written lately enough, or the platform is known to take no more
+        until they do again."""
+        if (way := self._way(message)) is None:
+            return Waits.LOGIN if not any(bot.usable for bot in self._bots.values()) else Waits.USER_FIRST
+        return None if way[1].standing.admits(message.kind, self._clock.now()) else Waits.USER_FIRST
 
     def parts(self, message: Outbound) -> list[Part]:
         return [
