@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from qingtuan.channels.base import Delivery, Part
+from qingtuan.channels.base import Delivery, Part, Waits
+from qingtuan.channels.pace import Pace, Rate
 from qingtuan.channels.telegram.api import Api, Said
 from qingtuan.channels.telegram.ids import Ref, units
 from qingtuan.channels.telegram.moves import Moves
@@ -20,6 +21,8 @@ CAPTION = 1024
 _PHOTO_BYTES = 10 * 1024 * 1024
 _UPLOAD_BYTES = 50 * 1024 * 1024
 _PHOTO_TYPES = frozenset({"image/png", "image/jpeg", "image/webp"})
+_PACE = Pace(private=(Rate(1, 1.0),), group=(Rate(1, 1.0), Rate(20, 60.0)), every=(Rate(30, 1.0),), bubbles=(0.5, 1.5))
+"""What the platform takes (platforms.md, 4)."""
 _NO_PREVIEW = {"is_disabled": True}
 _LATER_SECONDS = 60.0
 """After which to try again where the server does not know the bot: its token is wrong, or was changed."""
@@ -64,8 +67,12 @@ class TelegramChannel:
     def name(self) -> str:
         return "telegram"
 
-    def ready(self, message: Outbound) -> bool:  # noqa: ARG002 (any chat, or none)
-        return self._ways.ready()
+    @property
+    def pace(self) -> Pace:
+        return _PACE
+
+    def waits(self, message: Outbound) -> Waits | None:  # noqa: ARG002 (any chat, or none)
+        return None if self._ways.ready() else Waits.NOT_CONNECTED
 
     def parts(self, message: Outbound) -> Sequence[Part]:
         """The text as HTML with the same in plain, then the files; a single picture or file has a short text under
