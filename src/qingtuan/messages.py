@@ -127,6 +127,8 @@ class Inbound:
     """False for what came in without the right signature: it is nobody's."""
     temporary: bool = False
     """Whether the chat is a temporary one (QQ, by way of a group): then it is a stranger's, whoever the account is."""
+    late: bool = False
+    """Whether it was said so long before it came that an answer would be to nobody: the channel was not connected."""
 
 
 def whole(inbound: Inbound) -> Inbound:

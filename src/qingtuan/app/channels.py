@@ -8,16 +8,21 @@ from functools import partial
 
 from qingtuan.app.instance import App
 from qingtuan.channels.entry import Entries, Entry
+from qingtuan.channels.intake import Intake
 from qingtuan.errors import QingtuanError
 from qingtuan.media.store import MediaStore
+from qingtuan.settings.onebot import OneBot
 from qingtuan.turn.troubles import tell_owner
 
 
 def entries_of(app: App) -> list[Entry]:
     """Every channel that the settings switch on. What a channel needs is imported only for one that is."""
+    channels = app.settings.channels
     entries = [_wechat(app)]
-    if app.settings.channels.telegram.token is not None:
+    if channels.telegram.token is not None:
         entries.append(_telegram(app))
+    if channels.onebot.access_token is not None or channels.onebot.urls:
+        entries.append(_onebot(app, channels.onebot))
     return entries
 
 
@@ -47,6 +52,23 @@ def _telegram(app: App) -> Entry:
     entry = TelegramEntry(app.settings.channels.telegram, app, Outside(render, app.media.store.read))
     app.media.collector.register(entry.name, entry)
     return entry
+
+
+def _onebot(app: App, settings: OneBot) -> Entry:
+    from qingtuan.channels.onebot.entry import OneBotEntry, Surroundings
+    from qingtuan.channels.text import plain
+
+    return OneBotEntry(
+        settings,
+        Surroundings(
+            log=app.kit.record.log,
+            clock=app.clock,
+            intake=Intake("onebot", app.desk),
+            port=app.settings.server.port,
+            render=lambda message: plain.parts(message, app.settings.channels.manners),
+            read=app.media.store.read,
+        ),
+    )
 
 
 @asynccontextmanager

@@ -224,6 +224,9 @@ _WHY: Mapping[Reason, Words] = {
     Reason.TRIAL_OVER: Words("没有回答：这个账号的试聊条数用完了。", "Not answered: that account has used its trial."),
     Reason.TOO_LONG: Words("没有回答：超过了这个账号的长度限制。", "Not answered: longer than that account may write."),
     Reason.QUEUE_FULL: Words("没有回答：这个账号排队的消息太多。", "Not answered: too many messages of it wait."),
+    Reason.LATE: Words(
+        "没有回答：发的时候没连上，太久了。", "Not answered: said long ago, while it was not connected."
+    ),
     Reason.TURNS_SPENT: _TODAY,
     Reason.TOKENS_SPENT: _TODAY,
     Reason.CEILING: _TODAY,

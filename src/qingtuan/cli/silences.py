@@ -100,6 +100,7 @@ _WHY: Mapping[Reason, Words] = {
     Reason.TRIAL_OVER: Words("试聊完了的人", "strangers after their trial"),
     Reason.TOO_LONG: Words("太长", "too long"),
     Reason.QUEUE_FULL: Words("发得太快", "too many at once"),
+    Reason.LATE: Words("断线时发的，太久了", "said while disconnected, too long ago"),
     Reason.TURNS_SPENT: Words("当天轮数用完", "turns of the day used"),
     Reason.TOKENS_SPENT: Words("当天词元用完", "tokens of the day used"),
     Reason.CEILING: Words("大家合计的词元用完", "tokens of all used"),

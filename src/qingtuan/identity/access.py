@@ -39,6 +39,8 @@ class Reason(StrEnum):
     TRIAL_OVER = "trial_over"
     TOO_LONG = "too_long"
     QUEUE_FULL = "queue_full"
+    LATE = "late"
+    """Said while the channel was not connected, and too long ago to be answered now."""
     TURNS_SPENT = "turns_spent"
     TOKENS_SPENT = "tokens_spent"
     CEILING = "ceiling"
@@ -130,6 +132,8 @@ class Arrival:
     asks_model: bool = True
     """False for a command and for an answer to a question: they cost next to nothing, and must get through when
     nothing else does. They have a pace of their own, and no other limit but that of length."""
+    late: bool = False
+    """Whether it was said too long ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +186,8 @@ def admit(arrival: Arrival, rules: AccessRules, counters: Counters) -> Admitted 
         return Admitted(only_enabling=True, hint=not _told_lately(counters))
     if not arrival.addressed:
         return Refused(Reason.NOT_ADDRESSED)
+    if arrival.late and not _stranger_reason(arrival, rules, counters):
+        return Refused(Reason.LATE, None if space.is_group or _told_lately(counters) else _LATE)
     if owner:
         return Admitted()
     limits = rules.limits.get(arrival.role)
@@ -258,6 +264,10 @@ def _told_lately(counters: Counters) -> bool:
     return counters.last_refusal is not None and counters.last_refusal < REFUSAL_INTERVAL
 
 
+_LATE = Words(
+    "刚才没连上，你那会儿发的我现在才看到，就不接着办了；还要的话再发一次。",
+    "I was not connected when you wrote, and only see it now, so I leave it; send it again if you still want it.",
+)
 _TOMORROW = Words("今天聊得够多了，明天再来吧。", "That is all for today; come back tomorrow.")
 _SENTENCES = {
     Reason.STRANGER: Words("我只和主人认识的人聊天。", "I only talk with people my owner knows."),

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from qingtuan.language import Words
 from qingtuan.settings.fields import Section
+from qingtuan.settings.onebot import OneBot
 from qingtuan.settings.telegram import Telegram
 from qingtuan.settings.wechat import WeChat
 
@@ -44,3 +45,4 @@ class Channels(Section):
     manners: Annotated[Manners, Words("在聊天软件里怎么说话。", "How to talk in the chat apps.")] = Manners()
     wxclaw: Annotated[WeChat, Words("微信。", "WeChat.")] = WeChat()
     telegram: Annotated[Telegram, Words("Telegram 机器人。", "A bot of Telegram.")] = Telegram()
+    onebot: Annotated[OneBot, Words("QQ，经过 NapCat。", "QQ, by way of NapCat.")] = OneBot()

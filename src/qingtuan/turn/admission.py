@@ -70,9 +70,9 @@ class Gate:
         if arrival.person is None or not arrival.addressed:
             return Counters()
         ids, today = sorted(self._ids(arrival.person.id)), self._today
-        if arrival.role is Role.OWNER:  # who has no limits, and is not told twice that a group is closed
+        if arrival.role is Role.OWNER:  # who has no limits, and is not told the same twice
             closed = arrival.space.is_group and not rules.answers_in(arrival.space)
-            return Counters(last_refusal=self._lately(ids, rules).refusal) if closed else Counters()
+            return Counters(last_refusal=self._lately(ids, rules).refusal) if closed or arrival.late else Counters()
         today.catch_up()
         lately = self._lately(ids, rules)
         on_trial = arrival.role is Role.GUEST and not arrival.space.is_group

@@ -224,6 +224,7 @@ class Desk:
                 addressed,
                 temporary=inbound.temporary,
                 signed=inbound.signed,
+                late=inbound.late,
                 asks_model=meant is None,
             )
         )

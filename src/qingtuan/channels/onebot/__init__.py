@@ -1,0 +1,1 @@
+"""QQ, by the OneBot V11 protocol as NapCat speaks it."""
