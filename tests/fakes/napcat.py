@@ -16,10 +16,8 @@ import asyncio
 import base64
 import hashlib
 import json
-import re
-import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -30,6 +28,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import InvalidHandshake
 
+from tests.fakes.cq import Json, Segments, at, codes, segments_of, text
+
 SOCKET_BYTES = 50 * 1024 * 1024
 PATIENCE = 20.0
 """Seconds after which a test will not see any more what it waits for."""
@@ -37,26 +37,6 @@ TIMEOUT = (
     "Timeout: NTEvent serviceAndMethod:NodeIKernelMsgService/sendMsg"
     ' ListenerName:NodeIKernelMsgListener/onMsgInfoListUpdate EventRet:\n{"result": 0, "errMsg": ""}'
 )
-_CODE = re.compile(r"\[CQ:(\w+)((?:,[^\]]*)?)\]")
-
-Json = dict[str, Any]
-Segments = list[Json]
-
-
-def text(words: str) -> Json:
-    return {"type": "text", "data": {"text": words}}
-
-
-def at(number: int | str) -> Json:
-    return {"type": "at", "data": {"qq": str(number)}}
-
-
-def reply(number: int | str) -> Json:
-    return {"type": "reply", "data": {"id": str(number)}}
-
-
-def image(file: str, url: str, **more: Any) -> Json:
-    return {"type": "image", "data": {"summary": "", "file": file, "sub_type": 0, "url": url, "file_size": "9"} | more}
 
 
 @dataclass(frozen=True)
@@ -333,7 +313,7 @@ class NapCat:
         if group is not None and self.silenced.get(group, 0) > self._now():
             return _no(1200, 'EventChecker Failed: NTEvent sendMsg EventRet:\n{"result": 120, "errMsg": "禁言中"}')
         segments = [
-            one for one in _segments(message)
+            one for one in segments_of(message)
             if one["type"] != "reply" or int(one["data"]["id"]) in self._messages
         ]  # fmt: skip
         if not segments:
@@ -430,7 +410,7 @@ class NapCat:
         if said := operation.get("reply"):
             group = context.get("group_id")
             asked = [at(context["user_id"]), text(" ")] if group and operation.get("at_sender", True) else []
-            self._send(None if group else int(context["user_id"]), group, [*asked, *_segments(said)])
+            self._send(None if group else int(context["user_id"]), group, [*asked, *segments_of(said)])
         return _ok(None)
 
     # Values
@@ -475,77 +455,3 @@ def _no(retcode: int, message: str) -> Json:
 def _int32(name: str) -> int:
     """As NapCat makes the id of a message: part of a hash, so that the same message always has the same."""
     return int.from_bytes(hashlib.md5(name.encode()).digest()[:4], "big") & 0x7FFFFFFF
-
-
-def _segments(message: Any) -> Segments:
-    """A message as it was sent; one that is a text is read for CQ codes, as NapCat reads it."""
-    if isinstance(message, Mapping):
-        return [dict(message)]
-    if not isinstance(message, str):
-        return list(message)
-    found: Segments = []
-    end = 0
-    for code in _CODE.finditer(message):
-        found += [text(_plain(message[end : code.start()]))] if message[end : code.start()] else []
-        fields = dict(one.split("=", 1) for one in code[2].strip(",").split(",") if "=" in one)
-        found.append({"type": code[1], "data": {name: _plain(value) for name, value in fields.items()}})
-        end = code.end()
-    return [*found, text(_plain(message[end:]))] if message[end:] else found
-
-
-def _plain(escaped: str) -> str:
-    return escaped.replace("&#44;", ",").replace("&#91;", "[").replace("&#93;", "]").replace("&amp;", "&")
-
-
-def _escaped(words: str) -> str:
-    return words.replace("&", "&amp;").replace("[", "&#91;").replace("]", "&#93;")
-
-
-def codes(segments: Iterable[Json]) -> str:
-    """Segments as CQ codes."""
-    written = []
-    for one in segments:
-        if one["type"] == "text":
-            written.append(_escaped(one["data"]["text"]))
-        else:
-            fields = "".join(
-                f",{name}={_escaped(str(value)).replace(',', '&#44;')}" for name, value in one["data"].items()
-            )
-            written.append(f"[CQ:{one['type']}{fields}]")
-    return "".join(written)
-
-
-async def main(url: str, token: str, self_id: int = 10001, user: int = 20002) -> None:
-    """Talk with a running instance as a friend of its account: a line is a message; `#30003 …` says it in a group, and
-    `@` there mentions the account."""
-    async with NapCat(self_id) as qq:
-        await qq.connect(url, token, again=5)
-        loop = asyncio.get_running_loop()
-
-        async def show() -> None:
-            while True:
-                (message,) = await qq.sent()
-                where = f"群 {message.group}" if message.group else f"→ {message.user}"
-                sys.stdout.write(f"[{where}] {codes(message.segments) or message.file.get('name')}\n")
-                sys.stdout.flush()
-
-        async def shown() -> None:
-            while True:
-                with suppress(TimeoutError):
-                    await show()
-
-        showing = asyncio.create_task(shown())
-        while line := await loop.run_in_executor(None, sys.stdin.readline):
-            said = line.rstrip("\n")
-            group = re.fullmatch(r"#(\d+)\s+(.*)", said)
-            if group and group[2].startswith("@"):
-                await qq.says(user, [at(self_id), text(f" {group[2][1:].strip()}")], int(group[1]))
-            elif group:
-                await qq.says(user, group[2], int(group[1]))
-            elif said:
-                await qq.says(user, said)
-        showing.cancel()
-
-
-if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.channels.onebot.conftest import FRIEND, GROUP, OWNER, QQ
-from tests.fakes.napcat import at, text
+from tests.fakes.cq import at, text
 
 
 async def test_a_private_message_is_answered(qq: QQ) -> None:
