@@ -259,6 +259,11 @@ class NapCat:
         self._taken += number
         return found
 
+    @property
+    def untaken(self) -> int:
+        """How many messages were sent since the last look."""
+        return len(self.delivered) - self._taken
+
     async def until(self, true: Callable[[], bool]) -> None:
         """Wait until something is so: after each action that was read."""
         async with asyncio.timeout(PATIENCE), self._news:

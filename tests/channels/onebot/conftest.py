@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 
 import pytest
 
 from qingtuan.app.channels import entries_of
+from qingtuan.channels.base import Waits
 from qingtuan.channels.http.server import Server
 from qingtuan.channels.onebot.entry import OneBotEntry
 from qingtuan.events.kinds import Kind
 from tests.fakes.conversation import PATIENCE, Conversation
 from tests.fakes.model_server import on_user
-from tests.fakes.napcat import NapCat
+from tests.fakes.napcat import Delivered, NapCat
 
 TOKEN = "a-long-and-random-token"
 OWNER, FRIEND, GROUP = 10000, 20002, 30003
@@ -82,9 +84,29 @@ class QQ:
         await self.entry.intake.settled()
         await self.chat.settled()
         assert self.entry.deliveries is not None
-        for space in {event.place.space for event in self.chat.events(Kind.MESSAGE_SENT)}:
-            assert space is not None
-            await self.entry.deliveries.settled(space)
+        deliveries = self.entry.deliveries
+        outbox = "SELECT 1 FROM outbox WHERE state = 'sending'"
+        database = self.chat.app.kit.record.log.database
+        await self.passing(
+            lambda: not any(held.why is Waits.SOON for held in deliveries.held()) and not database.row(outbox)
+        )
+
+    async def sent(self, number: int = 1, napcat: NapCat | None = None) -> list[Delivered]:
+        """The next messages that arrive in QQ, while time passes."""
+        napcat = napcat or self.napcat
+        await self.passing(lambda: napcat.untaken >= number)
+        return await napcat.sent(number)
+
+    async def passing(self, true: Callable[[], bool]) -> None:
+        """Let time pass until something is so."""
+
+        def one_moment() -> bool:
+            if true():
+                return True
+            self.chat.clock.advance(timedelta(seconds=0.1))
+            return False
+
+        await self.until(one_moment)
 
     async def _heard(self, napcat: NapCat) -> None:
         """Wait until all that a NapCat told is heard: what it tells last comes last."""

@@ -11,11 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from qingtuan.channels.base import Delivery, Part
+from qingtuan.channels.base import Delivery, Part, Waits
 from qingtuan.channels.onebot.inbound import CHANNEL, Muted, message_id, split_id
 from qingtuan.channels.onebot.lines import Account, Accounts
 from qingtuan.channels.onebot.segments import at_segment, image_segment, reply_segment, text_segment
 from qingtuan.channels.onebot.wire import ActionFailed, Answer, Lost, NotWritten, WireError
+from qingtuan.channels.pace import Pace, Rate
 from qingtuan.errors import NotThere
 from qingtuan.messages import Attachment, Outbound, Space
 
@@ -28,6 +29,13 @@ LARGEST_PICTURE = 20 * 1024 * 1024
 LARGEST_FRAME = 24 * 1024 * 1024
 """Bytes that go in one frame: as base64 they are a third more, and NapCat closes the connection over 50 MB. What is
 larger goes in pieces."""
+_PACE = Pace(
+    private=(Rate(1, 0.5), Rate(30, 60)),
+    group=(Rate(1, 1.5), Rate(20, 60)),
+    every=(Rate(10, 5),),
+    bubbles=(0.5, 1.5),
+)
+"""QQ names no limits; bursts end in a group that takes nothing for a day (platforms.md, 3.2)."""
 _PIECE = 1024 * 1024
 _KEPT_MS = 10 * 60 * 1000
 _MUTED_SECONDS = 600.0
@@ -55,9 +63,18 @@ class OneBot:
     def name(self) -> str:
         return CHANNEL
 
-    def ready(self, message: Outbound) -> bool:
+    @property
+    def pace(self) -> Pace:
+        return _PACE
+
+    def waits(self, message: Outbound) -> Waits | None:
         account = self.accounts.for_chat(message.space, self.answered(message))
-        return account is not None and (not message.space.is_group or self.accounts.may_speak(account, message.space))
+        if account is None:
+            logged_out = any(not one.online for one in self.accounts.by_id.values())
+            return Waits.LOGIN if logged_out else Waits.NOT_CONNECTED
+        if message.space.is_group and not self.accounts.may_speak(account, message.space):
+            return Waits.MUTED
+        return None
 
     def parts(self, message: Outbound) -> Sequence[Part]:
         return self.render(message)

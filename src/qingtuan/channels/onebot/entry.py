@@ -133,6 +133,7 @@ class OneBotEntry:
         if isinstance(adapter, Wired):
             adapter.attach(self, self._around.clock, secret, self._settings.proxy)
         self.deliveries = Deliveries(self.channel, self._around.log)
+        self.deliveries.start()
         self._driver = driver
         await nonebot.start(driver)
         self._spawn(self._look_after())
@@ -285,7 +286,7 @@ class OneBotEntry:
         if self.deliveries is None:
             return
         if space is None:
-            self.deliveries.start()
+            self.deliveries.wake_all()
         else:
             self.deliveries.wake(space)
 

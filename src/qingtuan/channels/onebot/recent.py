@@ -11,6 +11,7 @@ from qingtuan.channels.onebot.inbound import CHANNEL, split_id
 from qingtuan.events.inbox import Inbox, Received
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
+from qingtuan.events.outbox import Outbox
 from qingtuan.ids import first_event_id
 from qingtuan.messages import Outbound, Space
 
@@ -44,6 +45,7 @@ class Recent:
     def __init__(self, log: Log) -> None:
         self._log = log
         self._inbox = Inbox(log)
+        self._outbox = Outbox(log)
 
     def newest(self, space: Space) -> str | None:
         """The id of the newest message that came in from a chat."""
@@ -63,10 +65,7 @@ class Recent:
 
     def is_ours(self, space: Space, message_id: str) -> bool:
         """Whether a message of a chat is one that the assistant sent."""
-        row = self._log.database.row(
-            "SELECT 1 FROM outbox WHERE platform_id = ? AND space = ?", (message_id, str(space))
-        )
-        return row is not None
+        return self._outbox.of_platform(space, message_id) is not None
 
     def message(self, space: Space, message_id: str) -> Received | None:
         """A message that came in, by its id."""
