@@ -66,9 +66,7 @@ def wire(shared: Path) -> Mapping[str, Any]:
         ("edited", "hello (edited)", True),
     ],
 )
-def test_the_measured_updates_say_what_they_say(
-    wire: Mapping[str, Any], name: str, text: str, addressed: bool
-) -> None:
+def test_the_measured_updates_say_what_they_say(wire: Mapping[str, Any], name: str, text: str, addressed: bool) -> None:
     read = READING.read(wire[name])
     assert isinstance(read, Inbound)
     assert (read.text, read.addressed, read.account) == (text, addressed, "tg:5")
@@ -143,7 +141,9 @@ def test_bots_channels_and_nobody_are_not_heard() -> None:
 
 
 def test_a_person_who_is_called_like_the_owner_is_somebody_else() -> None:
-    one = inbound("hi", **{"from": {**MING, "id": 6, "username": "ming5", "first_name": "主人"}}, chat={**PRIVATE, "id": 6})
+    one = inbound(
+        "hi", **{"from": {**MING, "id": 6, "username": "ming5", "first_name": "主人"}}, chat={**PRIVATE, "id": 6}
+    )
     assert (one.account, one.space, one.nickname) == ("tg:6", Space("private", "tg:6"), "主人")
 
 
@@ -193,7 +193,9 @@ def test_a_bot_without_a_name_is_meant_by_id_alone() -> None:
     assert not read.addressed
 
 
-@pytest.mark.parametrize(("text", "words"), [("/start K7MP2X", "K7MP2X"), ("/start", "/help"), ("/started", "/started")])
+@pytest.mark.parametrize(
+    ("text", "words"), [("/start K7MP2X", "K7MP2X"), ("/start", "/help"), ("/started", "/started")]
+)
 def test_the_button_that_opens_the_chat_brings_the_code_of_the_link(text: str, words: str) -> None:
     assert inbound(text, entities=[mention(0, len(text.split()[0]), "bot_command")]).text == words
 
@@ -355,7 +357,9 @@ FIELDS = st.sampled_from(
 )
 
 
-@given(st.dictionaries(FIELDS, JSON), st.sampled_from(["message", "edited_message", "callback_query", "my_chat_member"]))
+@given(
+    st.dictionaries(FIELDS, JSON), st.sampled_from(["message", "edited_message", "callback_query", "my_chat_member"])
+)
 def test_nothing_that_comes_breaks_the_reading(fields: dict[str, Any], kind: str) -> None:
     good = {"message_id": 7, "from": MING, "chat": GROUP, "date": 1795983000, "text": "x", "message": {}}
     READING.read({"update_id": 1, kind: {**good, **fields}})
