@@ -16,13 +16,23 @@ from qingtuan.errors import Disconnected
 async def command(shell: Shell, speaker: Speaker, text: str, *, quiet: bool = False) -> int:
     """Say a command and print its answer; the exit status. What went wrong goes to standard error, and with `quiet`
     nothing else is printed."""
-    async with entered(shell, f"qingtuan {text.split()[0].lstrip('/')}") as door:
-        done = await _done(door.link, Saying(speaker, text, uuid.uuid4().hex))
+    done = await _said(shell, speaker, text)
     if done.status != "answered":
         shell.note(done.reply or done.error or "")
     elif not quiet:
         shell.out(done.reply or "")
     return EXITS[done.status]
+
+
+async def answer_of(shell: Shell, speaker: Speaker, text: str) -> str:
+    """What a command answers; empty if it failed. Raises as `entered`."""
+    done = await _said(shell, speaker, text)
+    return done.reply if done.status == "answered" else ""
+
+
+async def _said(shell: Shell, speaker: Speaker, text: str) -> Done:
+    async with entered(shell, f"qingtuan {text.split()[0].lstrip('/')}") as door:
+        return await _done(door.link, Saying(speaker, text, uuid.uuid4().hex))
 
 
 async def _done(link: Link, saying: Saying) -> Done:

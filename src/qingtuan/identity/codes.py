@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 import unicodedata
 from collections.abc import Mapping
@@ -27,6 +28,10 @@ MAX_WRONG = 5
 
 CLAIM_LENGTH = 8
 """Characters of the owner's code. Links use 6: they must come from one known account."""
+
+
+CLAIM = re.compile(rf"\b[{ALPHABET}]{{4}}-[{ALPHABET}]{{4}}\b")
+"""The owner's code as it is shown."""
 
 
 class Answer(StrEnum):

@@ -1,5 +1,4 @@
-"""`qingtuan init`: a model and a language, asked for, tried out, and written into the owner's files; and a code by
-which the owner's accounts in chat apps are known."""
+"""The model that answers: asked for, tried out, and written into the owner's files."""
 
 from __future__ import annotations
 
@@ -26,8 +25,6 @@ from qingtuan.settings import Settings, load
 from qingtuan.settings.providers import EMBEDDED
 
 _TRIES = 5
-_LANGUAGE = "语言 Language：1 中文  2 English  [{default}] "
-_LANGUAGES: Mapping[str, Language] = {"1": "zh", "zh": "zh", "中文": "zh", "2": "en", "en": "en", "english": "en"}
 _KEY = Words(
     "粘贴模型服务的密钥（DeepSeek、百炼、OpenAI 能认出来），或它的地址 https://…\n{enter}：",
     "Paste the key of a model service (DeepSeek, DashScope and OpenAI are recognised), or its address "
@@ -51,40 +48,15 @@ _UNTESTED = Words(
 )
 _NO_ADDRESS = Words("这不是地址。", "That is no address.")
 _WRITTEN = Words("写进了 {path}，只有你能读。", "Written to {path}, which only you can read.")
-_GIVEN_UP = Words("没有试成，模型没改。", "Nothing worked; the model stays as it was.")
 _NO_LOCAL = Words(
     "这台机器没有装本机小模型的引擎：pip install 'qingtuan[local]'。也可以以后再填密钥。",
     "The engine of the local model is not installed here: pip install 'qingtuan[local]'. Or enter a key later.",
 )
-_FIRST = Words(
-    """\
-好了。可以先试试 qingtuan chat：
-  › 记住我去图书馆优先坐二楼安静区
-  › 我一般喜欢坐图书馆哪里？
-  › /memory
-正在运行的要重开才用上新设置。""",
-    """\
-Ready. To begin with, in qingtuan chat:
-  › Remember that I prefer the quiet area on the second floor of the library
-  › Where do I like to sit in the library?
-  › /memory
-What is running uses the new settings once it is started again.""",
-)
-_ANOTHER_CODE = Words(
-    "过期了或者还有别的账号：qingtuan ask /claim 再要一个。",
-    "When it has run out, or for one more account: qingtuan ask /claim gives another.",
-)
 _ENDPOINT = ("QINGTUAN_LLM__BASE_URL", "QINGTUAN_LLM__API_KEY")
 
 
-def arguments(parser: Parser) -> None:
-    """It asks for everything."""
-
-
-async def run(_: argparse.Namespace, shell: Shell) -> int:
-    shell.home.prepare()
-    shell = replace(shell, language=await _language(shell))
-    set_language(shell.home.settings_file, shell.language)
+async def set_model(shell: Shell) -> bool:
+    """Ask for a model until one is chosen; False if nothing worked."""
     current = shell.read.llm.model if isinstance(shell.read, Settings) and not uses_embedded(shell.read) else None
     for _attempt in range(_TRIES):
         typed = await _key(shell, current)
@@ -95,28 +67,8 @@ async def run(_: argparse.Namespace, shell: Shell) -> int:
             if config is None:
                 continue
             _write(config, shell)
-        shell.out(shell.say(_FIRST))
-        await _claim_code(shell)
-        return 0
-    shell.note(shell.say(_GIVEN_UP))
-    return 1
-
-
-async def _claim_code(shell: Shell) -> None:
-    """Print the one-use code by which an account in a chat app becomes the owner's. The instance that runs gives it, or
-    one that is made for it out of the new settings."""
-    try:
-        afresh = replace(shell, read=load(shell.home.path))
-        shell.out("")
-        await command(afresh, Speaker(), "/claim")
-        shell.note(shell.say(_ANOTHER_CODE))
-    except QingtuanError as error:
-        shell.explain(error)
-
-
-async def _language(shell: Shell) -> Language:
-    typed = await answered(shell, _LANGUAGE.format(default="1" if shell.language == "zh" else "2"))
-    return _LANGUAGES.get(typed.lower(), shell.language)
+        return True
+    return False
 
 
 async def _key(shell: Shell, current: str | None) -> str:
