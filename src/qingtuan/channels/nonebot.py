@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from nonebot.adapters import Adapter
     from nonebot.drivers import Driver
 
+    _Adapter = TypeVar("_Adapter", bound=Adapter)
+
 _LOG = logging.getLogger("qingtuan.channels")
 
 
-def driver_of(adapter: type[Adapter], config: Mapping[str, Any]) -> tuple[Driver, Adapter]:
+def driver_of(adapter: type[_Adapter], config: Mapping[str, Any]) -> tuple[Driver, _Adapter]:
     """A driver with one adapter on it, set up with these settings of the adapter (`onebot_access_token` …) and nothing
     from the environment or a `.env`.
 

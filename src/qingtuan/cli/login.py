@@ -1,9 +1,8 @@
-"""`qingtuan login wechat`: a code on the screen, scanned with a phone."""
+"""`qingtuan login`: a code on the screen, scanned with a phone. For QQ it is NapCat's, for WeChat our own."""
 
 from __future__ import annotations
 
 import argparse
-import io
 import sys
 from contextlib import suppress
 
@@ -13,7 +12,9 @@ from qingtuan.channels.wxclaw.store import Store
 from qingtuan.channels.wxclaw.wire import Http
 from qingtuan.cli.asking import answered
 from qingtuan.cli.commanding import command
+from qingtuan.cli.login_qq import log_in as qq
 from qingtuan.cli.parser import Parser
+from qingtuan.cli.qr import drawn
 from qingtuan.cli.restarting import SERVES
 from qingtuan.cli.shell import Shell
 from qingtuan.errors import StorageFailed
@@ -24,6 +25,7 @@ from qingtuan.language import Words
 from qingtuan.storage.sqlite import Database
 
 _WHAT = Words("登录哪里", "where to log in")
+_QQ = Words("QQ：NapCat 的登录二维码", "QQ: NapCat's code to log in")
 _WECHAT = Words("微信：用手机扫码", "WeChat: scan a code with a phone")
 _SCAN = Words(
     "用微信扫这个码（扫不了就在手机微信里打开下面的链接）。谁扫，它就和谁私聊。",
@@ -46,10 +48,21 @@ _WHO = Words(
 
 
 def arguments(parser: Parser) -> None:
-    parser.actions(_WHAT)("wechat", _WECHAT)
+    where = parser.actions(_WHAT)
+    where("qq", _QQ)
+    where("wechat", _WECHAT)
 
 
-async def run(_: argparse.Namespace, shell: Shell) -> int:
+async def run(args: argparse.Namespace, shell: Shell) -> int:
+    return await (qq if args.action == "qq" else wechat)(shell)
+
+
+async def wechat(shell: Shell, *, introduce: bool = True) -> int:
+    """Log a WeChat bot in. `introduce`: say how whoever scanned becomes known, with a code for the owner.
+
+    Raises:
+        LoginFailed: it came to nothing.
+    """
     from qingtuan.channels.wxclaw.ilink import ilink_of
     from qingtuan.channels.wxclaw.login import log_in
 
@@ -72,7 +85,7 @@ async def run(_: argparse.Namespace, shell: Shell) -> int:
     shell.out(shell.say(_IN).format(account=login.account, person=person))
     shell.note(shell.say(_KEPT).format(path=path))
     shell.note(shell.say(_TAKEN_UP if _serves(shell) else _START))
-    return await _introduced(login, person, shell)
+    return await _introduced(login, person, shell) if introduce else 0
 
 
 async def _introduced(login: Login, person: str, shell: Shell) -> int:
@@ -93,11 +106,7 @@ class _Terminal:
         self._shell = shell
 
     def show(self, link: str) -> None:
-        import segno
-
-        drawn = io.StringIO()
-        segno.make(link, micro=False).terminal(drawn, compact=True)
-        self._shell.note(f"{self._shell.say(_SCAN)}\n{drawn.getvalue()}\n{link}")
+        self._shell.note(f"{self._shell.say(_SCAN)}\n{drawn(link)}\n{link}")
         sys.stderr.flush()
 
     def scanned(self) -> None:

@@ -13,16 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from qingtuan.errors import ForOwner
+from qingtuan.errors import LoginFailed
 from qingtuan.language import Words
 from qingtuan.storage.files import write_atomic
 
 _SALT = ".napcat"
 _SECONDS = 10.0
-
-
-class NapCatFailed(ForOwner):
-    """NapCat cannot be reached, or does not let us in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,7 @@ class NapCat:
         await self._client.aclose()
 
     async def state(self) -> LoginState:
-        """How far the login has come; with a fresh QR code where the old one is gone. Raises `NapCatFailed`."""
+        """How far the login has come; with a fresh QR code where the old one is gone. Raises `LoginFailed`."""
         found = await self._call("QQLogin/CheckLoginStatus")
         code, online = _text(found, "qrcodeurl"), found.get("isLogin") is True
         if not online and not code:
@@ -66,7 +62,7 @@ class NapCat:
             found = await self._post("auth/login", {"hash": hashed})
             credential = _text(found, "Credential")
             if not credential:
-                raise NapCatFailed(_NOT_LET_IN, detail="a second factor is wanted" if found.get("require2FA") else "")
+                raise LoginFailed(_NOT_LET_IN, detail="a second factor is wanted" if found.get("require2FA") else "")
             self._client.headers["authorization"] = f"Bearer {credential}"
         return await self._post(path, {})
 
@@ -77,19 +73,20 @@ class NapCat:
             answer = await self._client.post(f"/api/{path}", json=body)
             value = answer.json()
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise NapCatFailed(_NOT_REACHED.filled(self._client.base_url), detail=type(error).__name__) from error
+            raise LoginFailed(_NOT_REACHED.filled(self._client.base_url), detail=type(error).__name__) from error
         except ValueError as error:
-            raise NapCatFailed(_NOT_NAPCAT.filled(self._client.base_url)) from error
+            raise LoginFailed(_NOT_NAPCAT.filled(self._client.base_url)) from error
         if not isinstance(value, dict) or not isinstance(value.get("data"), (dict, type(None))):
-            raise NapCatFailed(_NOT_NAPCAT.filled(self._client.base_url))
+            raise LoginFailed(_NOT_NAPCAT.filled(self._client.base_url))
         if value.get("code") != 0:
-            raise NapCatFailed(_NOT_LET_IN, detail=_text(value, "message"))
+            raise LoginFailed(_NOT_LET_IN, detail=_text(value, "message"))
         return value["data"] or {}
 
 
-def write_settings(folder: Path, address: str, token: str, web_token: str) -> None:
-    """Write into NapCat's folder of settings what it needs to find Qingtuan: `onebot11.json`, where each account that
-    logs in takes its settings from, and `webui.json`. An account that has settings of its own keeps them.
+def write_settings(folder: str, address: str, token: str, web_token: str) -> Path:
+    """Write what NapCat needs to find Qingtuan into its folder of settings (`~` is the home), and give that folder:
+    `onebot11.json`, where each account that logs in takes its settings from, and `webui.json`. An account that has
+    settings of its own keeps them.
 
     Raises:
         StorageFailed: the folder cannot be written to.
@@ -109,8 +106,10 @@ def write_settings(folder: Path, address: str, token: str, web_token: str) -> No
     network = {"websocketClients": [connection], **{name: [] for name in others}}
     one_bot = {"network": network, "musicSignUrl": "", "enableLocalFile2Url": False, "parseMultMsg": False}
     web = {"host": "::", "port": 6099, "token": web_token, "loginRate": 10}
+    place = Path(folder).expanduser()
     for name, value in (("onebot11.json", one_bot), ("webui.json", web)):
-        write_atomic(folder / name, json.dumps(value, ensure_ascii=False, indent=2).encode())
+        write_atomic(place / name, json.dumps(value, ensure_ascii=False, indent=2).encode())
+    return place
 
 
 def _text(value: Mapping[str, Any], name: str) -> str:

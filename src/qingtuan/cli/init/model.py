@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
-from qingtuan.channels.cli.link import Speaker
 from qingtuan.cli.asking import agreed, answered
-from qingtuan.cli.commanding import command
-from qingtuan.cli.files import set_language, set_variables, unset_variables
+from qingtuan.cli.files import set_variables, unset_variables
 from qingtuan.cli.first_use import fetch, uses_embedded, wanted_weights
 from qingtuan.cli.keys import Service, candidates, is_address
-from qingtuan.cli.parser import Parser
 from qingtuan.cli.shell import Shell
 from qingtuan.cli.trial import tried
 from qingtuan.errors import ModelRefused, ModelUnreachable, QingtuanError, SettingsWrong
-from qingtuan.language import Language, Words
+from qingtuan.language import Words
 from qingtuan.models.client import Endpoint
 from qingtuan.models.embedded.weights import cached, models_folder
 from qingtuan.models.service import ModelConfig
-from qingtuan.settings import Settings, load
+from qingtuan.settings import Settings
 from qingtuan.settings.providers import EMBEDDED
 
 _TRIES = 5
