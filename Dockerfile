@@ -8,8 +8,8 @@ ARG EXTRAS=""
 WORKDIR /src
 RUN python -m venv /opt/qingtuan
 COPY requirements*.lock ./
-RUN --mount=type=cache,target=/root/.cache/pip \
-    set -e; for extra in "" $EXTRAS; do \
+RUN --mount=type=cache,target=/pip \
+    set -e; export PIP_CACHE_DIR=/pip; for extra in "" $EXTRAS; do \
         /opt/qingtuan/bin/pip install --disable-pip-version-check --require-hashes \
             -r "requirements${extra:+-$extra}.lock"; \
     done
