@@ -12,6 +12,7 @@ from qingtuan.turn.afterwards import Afterwards
 from qingtuan.turn.commands.context import context_commands
 from qingtuan.turn.commands.conversation import conversation_commands
 from qingtuan.turn.commands.distill import distill_commands
+from qingtuan.turn.commands.listening import listening_command
 from qingtuan.turn.commands.long_term import long_term_commands
 from qingtuan.turn.commands.memory import memory_commands
 from qingtuan.turn.commands.memory_status import Sources, memory_status_commands
@@ -59,6 +60,7 @@ def commands_of(
         *memory_status_commands(_status_of(kit, parts)),
         *summary_commands(kit, parts.summaries, queues),
         *persona_commands(kit.texts.personas),
+        listening_command(kit.record),
         *space_commands(kit.record, parts.memory.policies, parts.learning.extraction.settle),
         *standing_commands(kit),
         *server_commands(servers, kit.zone_of),

@@ -13,9 +13,9 @@ from qingtuan.events.log import Event, Log, Place
 from qingtuan.messages import Space
 from qingtuan.storage.sqlite import Database
 
-Choice = Literal["policy", "persona", "enabled"]
+Choice = Literal["policy", "persona", "enabled", "listening"]
 """How talk becomes memory (`auto`, `review`, `manual`); the name of a persona card; whether a group is answered
-(`yes`, `no`)."""
+(`yes`, `no`), and whether what is said there to others is kept for a while (`yes`, `no`)."""
 
 
 def project(database: Database, event: Event) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -105,8 +105,10 @@ def materials_of(message: Event) -> tuple[Material, ...]:
 class Inbox:
     """The one road in."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: Log, beside: Callable[[Event, Inbound], None] = lambda *_: None) -> None:
+        """`beside` writes down what belongs to a message, in the transaction that stores it."""
         self._log = log
+        self._beside = beside
 
     def known(self, channel: str, space: Space, message_id: str) -> bool:
         """Whether the platform has delivered this message before, in this run or an earlier one."""
@@ -124,9 +126,11 @@ class Inbox:
         if self.known(inbound.channel, inbound.space, inbound.message_id):
             return None
         with self._log.transaction(durable=True):
-            return self._log.append(
+            event = self._log.append(
                 Kind.MESSAGE_RECEIVED, Place(session, inbound.space, None, person), _payload(inbound), origin=origin
             )
+            self._beside(event, inbound)
+            return event
 
     def open(self) -> list[Event]:
         """Stored messages with no outcome, oldest first: what a start takes up again."""

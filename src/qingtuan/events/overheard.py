@@ -3,12 +3,12 @@
 No part of the log: it is material for a turn of the same group, which copies what it uses, and otherwise goes. What a
 person said goes with them, and nothing is kept of who does not want it.
 
-overhearing.chosen  {heard}; of the person
+overhearing.chosen  {heard, ids}; of the person
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -38,11 +38,11 @@ def project(database: Database, event: Event) -> None:
         which, values = erased_by(event)
         database.execute(f"DELETE FROM unheard WHERE event IN ({which})", values)  # noqa: S608 (placeholders)
     if event.kind is Kind.OVERHEARING_CHOSEN and not event.forgotten:
-        person = event.place.person
-        database.execute("DELETE FROM unheard WHERE person = ?", (person,))
-        if not event.payload["heard"]:
-            database.execute("INSERT INTO unheard (person, event) VALUES (?, ?)", (person, event.id))
-            database.execute("DELETE FROM overheard WHERE person = ?", (person,))
+        for person in event.payload["ids"]:
+            database.execute("DELETE FROM unheard WHERE person = ?", (person,))
+            if not event.payload["heard"]:
+                database.execute("INSERT INTO unheard (person, event) VALUES (?, ?)", (person, event.id))
+                database.execute("DELETE FROM overheard WHERE person = ?", (person,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +150,17 @@ class Overhearing:
         )
         return row is None
 
-    def choose(self, place: Place, *, heard: bool, cause: str | None = None) -> None:
-        """Let the person of `place` be overheard, or not."""
-        self._log.append(Kind.OVERHEARING_CHOSEN, place, {"heard": heard}, cause=cause)
+    def choose(self, place: Place, ids: Sequence[str], *, heard: bool, cause: str | None = None) -> None:
+        """Let the person of `place`, whom the log knows by `ids`, be overheard, or not."""
+        self._log.append(Kind.OVERHEARING_CHOSEN, place, {"heard": heard, "ids": list(ids)}, cause=cause)
+
+
+def delete_overheard(log: Log, holds: Callable[[str], bool]) -> None:
+    """Keep no message whose text `holds` what is erased."""
+    rows = log.database.rows("SELECT number, text FROM overheard")
+    for row in rows:
+        if holds(row["text"]):
+            log.database.execute("DELETE FROM overheard WHERE number = ?", (row["number"],))
 
 
 def _overheard(row: Row) -> Overheard:

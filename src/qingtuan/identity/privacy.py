@@ -117,6 +117,8 @@ _SAID_TO_ALL = frozenset({Kind.MESSAGE_RECEIVED, Kind.MESSAGE_SENT})
 """What everybody in a group has read with their own eyes."""
 
 _OPEN_IN_GROUPS = _SAID_TO_ALL | {
+    Kind.TALK_QUOTED,
+    Kind.TALK_OVERHEARD,
     Kind.TURN_STARTED,
     Kind.TURN_FINISHED,
     Kind.SESSION_STARTED,
@@ -126,8 +128,8 @@ _OPEN_IN_GROUPS = _SAID_TO_ALL | {
     Kind.SUMMARY_WRITTEN,
     Kind.SUMMARY_DELETED,
 }
-"""And the frame around it. All other kinds of a turn (what the model answered, calls, results, questions) may
-hold memory of the person whose turn it was: in a group they are that person's alone."""
+"""And copies of that, and the frame around it. All other kinds of a turn (what the model answered, calls, results,
+questions) may hold memory of the person whose turn it was: in a group they are that person's alone."""
 
 
 def history_visible(kind: Kind, person: str | None, reader: Reader) -> bool:

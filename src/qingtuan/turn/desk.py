@@ -19,6 +19,7 @@ from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Language, Words
 from qingtuan.messages import Inbound, Origin, Space, whole
 from qingtuan.turn.answering import Answer, Answering
+from qingtuan.turn.beside import Beside
 from qingtuan.turn.commands.own import said_with
 from qingtuan.turn.commands.registry import Command, CommandReply, Commands, Invocation, Unknown
 from qingtuan.turn.commands.running import BEGUN_BEFORE, run
@@ -84,7 +85,8 @@ class Desk:
         self._stands_for = stands_for
         self._linking = linking
         self._answering = Answering(work)
-        self._inbox = Inbox(work.kit.record.log)
+        self._beside = Beside(work.kit)
+        self._inbox = Inbox(work.kit.record.log, self._beside.bring)
         self._silence = Silence(work)
         self._roll = Roll(work)
         self.membership = Membership(work)
@@ -127,6 +129,8 @@ class Desk:
         if isinstance(admitted, Refused) or reader is None:
             refused = admitted if isinstance(admitted, Refused) else Refused(Reason.SHARED_ID)
             self._silence.keep(inbound, refused, person.id if person else None)
+            if refused.reason is Reason.NOT_ADDRESSED:
+                self._beside.overhear(inbound, reader)
             return Taken("ignored")
         origin = Origin.OWNER if reader.role is Role.OWNER else Origin.PERSON
         return self._stored(inbound, meant, reader, origin, admitted.wait)
@@ -155,6 +159,7 @@ class Desk:
 
     def recalled(self, channel: str, space: Space, message_id: str) -> None:
         """Whoever sent a message took it back: what was not yet done about it is not. What was answered stands."""
+        self._beside.recalled(channel, space, message_id)
         event = self._inbox.find(channel, space, message_id)
         if event is None or not self._inbox.is_open(event.id):
             return

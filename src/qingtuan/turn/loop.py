@@ -24,6 +24,7 @@ from qingtuan.prompt.pipeline import Built, build
 from qingtuan.tools.run import STUCK, stuck
 from qingtuan.tools.tool import wire_name
 from qingtuan.turn.answered import answer_payload, streaming
+from qingtuan.turn.beside import quoted_in
 from qingtuan.turn.calls import NOT_OFFERED, Calls
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.progress import MessageOut, Outcome
@@ -70,7 +71,7 @@ class Loop:
             failures.append(str(error))
         self.kit.book.expire()  # what ran out must not stand in the request as if it still waited
         try:
-            injected: Injected | None = await self.kit.memory.inject(self.turn.reader, self.turn.words)
+            injected: Injected | None = await self.kit.memory.inject(self.turn.reader, self._about())
         except QingtuanError as error:
             injected = None
             failures.append(str(error))
@@ -81,6 +82,11 @@ class Loop:
             for failure in failures:
                 log.append(Kind.TURN_FAILED, self.turn.place, {"detail": failure}, cause=self.turn.cause)
         return started
+
+    def _about(self) -> str:
+        """What the turn is about: what was said, else what was quoted."""
+        said = self.turn.messages or self.turn.carries_on
+        return self.turn.words.strip() or quoted_in(self.kit.record.log, (message.event for message in said))
 
     def _kept(self, injected: Injected) -> dict[str, object]:
         """The memory of a turn as its first event has it: the texts by hash, and what else there is to note."""

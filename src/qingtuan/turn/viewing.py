@@ -16,6 +16,7 @@ from qingtuan.personas.cards import Card
 from qingtuan.prompt.history import KINDS, Said, history
 from qingtuan.prompt.view import TurnView
 from qingtuan.tools.run import Situation
+from qingtuan.turn.beside import beside
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.turn import MAX_ROUNDS, Turn
 
@@ -50,7 +51,7 @@ class Frame:
 def frame(kit: Kit, turn: Turn, started: Event) -> Frame:
     """Read everything that a turn's requests depend on, once."""
     language = kit.language(turn)
-    messages = tuple(message.event for message in turn.messages)
+    messages = beside(kit.record.log, (message.event for message in turn.messages))
     card = kit.texts.personas.card(turn.session.space)
     injected = started.payload.get("memory", {})
     own_words, _ = spoken(turn.words)

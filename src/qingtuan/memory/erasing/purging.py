@@ -14,6 +14,7 @@ from typing import Any
 from qingtuan.events.erasing import erase, unfinished
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
+from qingtuan.events.overheard import delete_overheard
 from qingtuan.identity.people import People
 from qingtuan.identity.scopes import Scope
 from qingtuan.memory.acts import By
@@ -143,6 +144,7 @@ class Purging:
             payload["plan"] = self._log.keep_parts([plan.to_bytes()])[0]
             event = self._log.append(Kind.BELIEF_PURGED, by.place, payload, origin=by.origin, cause=by.cause)
             erase(self._log, event)
+            delete_overheard(self._log, found.trail.needles.in_text)
             plans = {other.payload["plan"] for other in unfinished(self._log)}
             delete_parts(self._log, parts - plans)
         return event

@@ -17,6 +17,7 @@ _PAGE = 1000
 MADE = frozenset(
     {
         Kind.MESSAGE_SENT,
+        Kind.TALK_QUOTED,
         Kind.MODEL_ANSWERED,
         Kind.TOOL_STARTED,
         Kind.TOOL_FINISHED,

@@ -6,7 +6,7 @@ import re
 
 LABELS = (
     "全局", "本群", "关于用户的长期记忆", "记忆结束", "说话人", "现在：", "材料：", "来自", "下一条是", "角色卡",
-    "主人公开", "本会话较早",
+    "主人公开", "本会话较早", "下一条消息",
     "for all", "this group", "long-term memory about", "end of memory", "speaker:", "now:", "material:", "from ",
     "the next message", "persona card", "public about", "summary of the older",
 )  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from qingtuan.errors import UsageWrong
 from qingtuan.events.log import Place
+from qingtuan.events.overheard import LONGEST, MOST, Overhearing
 from qingtuan.events.sessions import Session
 from qingtuan.language import Words
 from qingtuan.memory.memory import Policies, Policy
@@ -52,7 +53,10 @@ class _Hand:
 
     async def enable(self, invocation: Invocation) -> CommandReply:
         """Let the group where this is said be answered."""
-        return self._turned("yes", _ENABLED, _ENABLED_ALREADY, invocation)
+        words = _GREETING
+        if self.record.choices.of(invocation.reader.space, "listening") == "no":
+            words = _GREETING_UNHEARD
+        return self._turned("yes", words, _ENABLED_ALREADY, invocation)
 
     async def disable(self, invocation: Invocation) -> CommandReply:
         """Let nobody in the group where this is said be answered, whatever the settings say."""
@@ -66,8 +70,11 @@ class _Hand:
         if self.record.choices.of(space, "enabled") == value:
             return CommandReply(already.say(invocation.language))
         place = Place(invocation.session.id, space, None, invocation.reader.person)
-        self.record.choices.choose(space, "enabled", value, place, cause=invocation.message.id)
-        return CommandReply(words.say(invocation.language))
+        with self.record.log.transaction():
+            self.record.choices.choose(space, "enabled", value, place, cause=invocation.message.id)
+            if value == "no":
+                Overhearing(self.record.log, self.record.clock).clear(space)
+        return CommandReply(words.say(invocation.language).format(most=MOST, days=LONGEST.days))
 
     async def policy(self, invocation: Invocation) -> CommandReply:
         """Show, or change, how it is in the chat where this is said."""
@@ -98,8 +105,21 @@ class _Hand:
 
 
 _IN_A_GROUP = Words("在那个群里发。", "Send it in that group.")
-_ENABLED = Words(
-    "这个群启用了，@我 就回答。不要了：/停用", "This group is enabled: mention me, and I answer. To end it: /disable"
+_GREETING = Words(
+    "这个群启用了。@我、回复我，或者发命令（/help），我就回答：可以问事、让我总结上面聊的、帮忙记东西。\n"
+    "没对我说的话我也听着：只留最近 {most} 条、{days} 天，问到时才看，不记进记忆。不想被听：/旁听 关\n"
+    "不要我了：主人发 /停用",
+    "This group is enabled. Mention me, reply to me or give a command (/help), and I answer: ask me things, have me "
+    "sum up what was said above, or keep something.\n"
+    "I read along, too: of what is not said to me I keep the newest {most} messages for {days} days, look at them when "
+    "asked, and never write them to memory. Not to be heard: /overhear off\n"
+    "To end it, the owner sends /disable",
+)
+_GREETING_UNHEARD = Words(
+    "这个群启用了。@我、回复我，或者发命令（/help），我就回答：可以问事、帮忙记东西。没对我说的话我不留。\n"
+    "不要我了：主人发 /停用",
+    "This group is enabled. Mention me, reply to me or give a command (/help), and I answer: ask me things, or have me "
+    "keep something. Of what is not said to me I keep nothing.\nTo end it, the owner sends /disable",
 )
 _ENABLED_ALREADY = Words("这个群已经启用了。", "This group is enabled already.")
 _DISABLED = Words(
