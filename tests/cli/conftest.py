@@ -173,6 +173,7 @@ def qingtuan(
             "PYTHONPATH": os.pathsep.join((str(plug_ins), kept.get("PYTHONPATH", ""))),
             "QINGTUAN_HOME": str(home),
             "QINGTUAN_LANGUAGE": "zh",
+            "QINGTUAN_SERVER__PORT": "0",
             "QINGTUAN_LLM__BASE_URL": model_url,
             "QINGTUAN_LLM__MODEL": "scripted",
             "QINGTUAN_EMBEDDING__MODEL": "off",

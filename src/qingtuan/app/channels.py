@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
 from qingtuan.app.instance import App
-from qingtuan.channels.entry import Entries, Entry
+from qingtuan.channels.entry import Entries, Entry, EntryHealth
 from qingtuan.channels.intake import Intake
 from qingtuan.errors import QingtuanError
 from qingtuan.media.store import MediaStore
@@ -18,11 +18,13 @@ from qingtuan.turn.troubles import tell_owner
 def entries_of(app: App) -> list[Entry]:
     """Every channel that the settings switch on. What a channel needs is imported only for one that is."""
     channels = app.settings.channels
-    entries = [_wechat(app)]
+    entries: list[Entry] = [_wechat(app)]
     if channels.telegram.token is not None:
         entries.append(_telegram(app))
     if channels.onebot.access_token is not None or channels.onebot.urls:
         entries.append(_onebot(app, channels.onebot))
+    if channels.http.enabled:
+        entries.append(_http(app, lambda: [entry.health() for entry in entries]))
     return entries
 
 
@@ -71,6 +73,12 @@ def _onebot(app: App, settings: OneBot) -> Entry:
     )
 
 
+def _http(app: App, health: Callable[[], Sequence[EntryHealth]]) -> Entry:
+    from qingtuan.app.http import http_of
+
+    return http_of(app, health)
+
+
 @asynccontextmanager
 async def channels_of(app: App) -> AsyncIterator[Entries]:
     """All channels of an instance and the server that they are called on, running while the block lasts. What cannot
@@ -89,6 +97,7 @@ async def channels_of(app: App) -> AsyncIterator[Entries]:
         if any(entry.routes for entry in wanted):
             try:
                 await server.start()
+                entries.address = app.settings.server.host, server.port
             except QingtuanError as error:
                 entries.failed["server"] = error
         yield entries

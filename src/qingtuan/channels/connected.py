@@ -38,7 +38,9 @@ Piece = Outbound | TextDelta | TakenBack | ToolRuns | CaughtUp | Over
 class Mailbox:
     """What one connected program is given, in order: messages, and what can be seen of the work on them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, held: bool = False) -> None:
+        self.held = held
+        """Whether no message is to come yet: whoever reads here could not pass it on."""
         self._pieces: asyncio.Queue[tuple[Piece, asyncio.Future[bool] | None]] = asyncio.Queue()
         self._handed: set[asyncio.Future[bool]] = set()
         self._current: asyncio.Future[bool] | None = None
@@ -78,7 +80,7 @@ class ConnectedChannel:
         self._name = name
         self._log = log
         self._expecting: list[tuple[Callable[[Event], bool], Mailbox]] = []
-        self._attending: dict[Space, list[Mailbox]] = {}
+        self._attending: dict[Space, list[tuple[Mailbox, str | None]]] = {}
 
     @property
     def name(self) -> str:
@@ -86,8 +88,9 @@ class ConnectedChannel:
 
     @contextmanager
     def expecting(self, owns: Callable[[Event], bool]) -> Iterator[Mailbox]:
-        """A mailbox for the messages that `owns` recognises, until the block is left."""
-        entry = (owns, Mailbox())
+        """A mailbox for the messages that `owns` recognises, until the block is left. It is held at first: while it is,
+        they wait, and go to nobody else."""
+        entry = (owns, Mailbox(held=True))
         self._expecting.append(entry)
         try:
             yield entry[1]
@@ -96,15 +99,16 @@ class ConnectedChannel:
             entry[1].close()
 
     @contextmanager
-    def attending(self, space: Space) -> Iterator[Mailbox]:
-        """A mailbox for the messages of a chat that nobody expects, until the block is left."""
-        mailbox = Mailbox()
-        self._attending.setdefault(space, []).append(mailbox)
+    def attending(self, space: Space, session: str | None = None) -> Iterator[Mailbox]:
+        """A mailbox for the messages of a chat, or of one session of it, that nobody expects. Until the block is
+        left."""
+        entry = (Mailbox(), session)
+        self._attending.setdefault(space, []).append(entry)
         try:
-            yield mailbox
+            yield entry[0]
         finally:
-            self._attending[space].remove(mailbox)
-            mailbox.close()
+            self._attending[space].remove(entry)
+            entry[0].close()
 
     @property
     def pace(self) -> Pace:
@@ -130,5 +134,9 @@ class ConnectedChannel:
 
     def _receivers(self, message: Outbound) -> list[Mailbox]:
         event = self._log.get(message.id)
-        expecting = [mailbox for owns, mailbox in self._expecting if event is not None and owns(event)]
-        return expecting or self._attending.get(message.space, [])
+        if event is None:
+            return []
+        if expecting := [mailbox for owns, mailbox in self._expecting if owns(event)]:
+            return [mailbox for mailbox in expecting if not mailbox.held]
+        attending = self._attending.get(message.space, ())
+        return [mailbox for mailbox, session in attending if session in (None, event.place.session)]

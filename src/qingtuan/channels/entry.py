@@ -75,6 +75,8 @@ class Entries:
         self._running: list[Entry] = []
         self.failed: dict[str, QingtuanError] = {}
         """By channel, why it did not start."""
+        self.address: tuple[str, int] | None = None
+        """Where the server listens that they are called on, if one does."""
 
     async def start(self) -> None:
         """Start each; one that cannot start keeps no other from it."""

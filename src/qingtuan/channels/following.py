@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack
-from functools import partial
 from typing import Protocol
 
 from qingtuan.channels.base import Deliveries
@@ -56,9 +55,10 @@ class Line:
         self._deliveries = Deliveries(self._channel, self._log)
         self._receiving: set[asyncio.Task[Taken]] = set()
 
-    async def say(self, inbound: Inbound) -> AsyncGenerator[Followed, None]:
+    async def say(self, inbound: Inbound, *, at_end: bool = False) -> AsyncGenerator[Followed, None]:
         """Give a message in and follow it. Leaving early ends the following and nothing else: the turn goes on, and
-        what it says waits for the next one who attends.
+        what it says waits for the next one who attends. Messages come once the first piece, the `Taken`, was taken;
+        with `at_end` when all of them are there, for whoever has to pass them on at once.
 
         Raises:
             NotAllowed: the private chat is somebody else's.
@@ -67,20 +67,24 @@ class Line:
         trail = Trail(inbound)
         with ExitStack() as stack:
             mailbox = stack.enter_context(self._channel.expecting(trail.owns))
-            following = _Following(self._kit.stage, trail, mailbox, self._settled(inbound.space))
+            following = _Following(self._kit.stage, trail, mailbox, self._settled(inbound.space), at_end=at_end)
             stack.callback(following.close)
             stack.callback(self._log.listen(following.hear))
             taken = await self._receive(inbound)
             yield taken
+            if not at_end:
+                following.release()
+                self._deliveries.wake(inbound.space)
             if taken.turn is None:
                 following.end()
             while not isinstance(piece := await mailbox.take(), Over):
                 yield piece
         yield sum_up(self._kit, inbound, trail, taken)
 
-    async def attend(self, space: Space) -> AsyncGenerator[Piece, None]:
-        """The messages of a chat that nobody else expects; first those that had waited, and behind them `CaughtUp`."""
-        with self._channel.attending(space) as mailbox:
+    async def attend(self, space: Space, session: str | None = None) -> AsyncGenerator[Piece, None]:
+        """The messages of a chat, or of one session of it, that nobody else expects; first those that had waited, and
+        behind them `CaughtUp`."""
+        with self._channel.attending(space, session) as mailbox:
             self._deliveries.wake(space)
             catching_up = asyncio.create_task(_after(self._settled(space), mailbox, CaughtUp()))
             try:
@@ -96,7 +100,11 @@ class Line:
         await self._deliveries.close()
 
     def _settled(self, space: Space) -> Callable[[], Awaitable[None]]:
-        return partial(self._deliveries.settled, space)
+        async def settled() -> None:
+            self._deliveries.wake(space)
+            await self._deliveries.settled(space)
+
+        return settled
 
     async def _receive(self, inbound: Inbound) -> Taken:
         receiving = asyncio.create_task(self._desk.receive(inbound))
@@ -114,11 +122,21 @@ class Line:
 class _Following:
     """Puts what can be seen of one message's turn into a mailbox, and `Over` when everything has been taken."""
 
-    def __init__(self, stage: Stage, trail: Trail, mailbox: Mailbox, settled: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        trail: Trail,
+        mailbox: Mailbox,
+        settled: Callable[[], Awaitable[None]],
+        *,
+        at_end: bool,
+    ) -> None:
         self._stage = stage
         self._trail = trail
         self._mailbox = mailbox
         self._settled = settled
+        self._at_end = at_end
+        self._released = asyncio.Event()
         self._watching = ExitStack()
         self._tasks: list[asyncio.Task[None]] = []
         self._ended = False
@@ -137,7 +155,18 @@ class _Following:
         """Nothing more will happen; what is on its way is still to be taken."""
         if not self._ended:
             self._ended = True
-            self._tasks.append(asyncio.create_task(_after(self._settled, self._mailbox, Over())))
+            if self._at_end:
+                self.release()
+            self._tasks.append(asyncio.create_task(self._over()))
+
+    def release(self) -> None:
+        """Let messages come."""
+        self._mailbox.held = False
+        self._released.set()
+
+    async def _over(self) -> None:
+        await self._released.wait()
+        await _after(self._settled, self._mailbox, Over())
 
     def close(self) -> None:
         self._watching.close()

@@ -49,7 +49,9 @@ class Done:
     tools: tuple[str, ...] = ()
     """The tools that ran, in order."""
     error: str | None = None
-    """One sentence about what went wrong."""
+    """One sentence about what went wrong, for the owner."""
+    reason: Reason | None = None
+    """Why it was refused at the door, if it was."""
 
 
 class Trail:
@@ -119,6 +121,7 @@ def sum_up(kit: Kit, inbound: Inbound, trail: Trail, taken: Taken) -> Done:
         usage=_usage(events),
         tools=tuple(event.payload["name"] for event in events if event.kind is Kind.TOOL_STARTED),
         error=_error(status, trail, events, language),
+        reason=Reason(trail.ignored.payload["reason"]) if trail.ignored is not None else None,
     )
 
 

@@ -39,6 +39,33 @@ class Manners(Section):
     ] = 3
 
 
+class Http(Section):
+    """What programs call: /chat and the interface of OpenAI."""
+
+    enabled: Annotated[
+        bool,
+        Words(
+            "开不开；没有密钥（qingtuan key add）谁也进不来。",
+            "Whether it is on; without a key (qingtuan key add) nobody gets in.",
+        ),
+    ] = True
+    a_minute: Annotated[
+        int,
+        Field(ge=1, le=10_000),
+        Words("一把密钥一分钟最多几个请求。", "Requests that one key may make in a minute."),
+    ] = 120
+    at_once: Annotated[
+        int,
+        Field(ge=1, le=1000),
+        Words("一把密钥同时最多开着几个请求。", "Requests of one key that may be open at the same time."),
+    ] = 16
+    body_mb: Annotated[
+        int,
+        Field(ge=1, le=128),
+        Words("一个请求最大多少 MB，带着的文件算在内。", "MB of one request, at most, with the files in it."),
+    ] = 48
+
+
 class Channels(Section):
     """The chat apps."""
 
@@ -46,3 +73,4 @@ class Channels(Section):
     wxclaw: Annotated[WeChat, Words("微信。", "WeChat.")] = WeChat()
     telegram: Annotated[Telegram, Words("Telegram 机器人。", "A bot of Telegram.")] = Telegram()
     onebot: Annotated[OneBot, Words("QQ，经过 NapCat。", "QQ, by way of NapCat.")] = OneBot()
+    http: Annotated[Http, Words("程序调用的接口（HTTP）。", "What programs call (HTTP).")] = Http()

@@ -1,0 +1,46 @@
+"""The HTTP channel of an instance, put together from the parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from qingtuan.app.instance import App
+from qingtuan.channels.entry import Entry, EntryHealth
+from qingtuan.channels.http.entry import HttpEntry
+from qingtuan.channels.http.files import Web
+from qingtuan.channels.http.limits import Limits
+from qingtuan.channels.http.ports import Ports
+from qingtuan.identity.keys import Key
+from qingtuan.messages import Space
+
+
+def http_of(app: App, health: Callable[[], Sequence[EntryHealth]]) -> Entry:
+    """The channel. `health` says how all channels are."""
+    people, keys, wanted = app.kit.people, app.keys, app.settings.channels.http
+
+    def known(text: str) -> Key | None:
+        key = keys.known(text)
+        # Somebody else may have become the person whom it was given for, or nobody be it any more.
+        person = people.find(key.account) if key else None
+        return key if key and person and person.id == people.whose(key.person) else None
+
+    def valid(name: str) -> bool:
+        key = keys.find(name)
+        return key is not None and key.valid
+
+    def owners(key: Key) -> bool:
+        return people.reader(key.account, Space("private", key.account)).is_owner_alone
+
+    ports = Ports(
+        host=app,
+        clock=app.clock,
+        language=app.language,
+        known=known,
+        valid=valid,
+        owners=owners,
+        keep=app.media.store.put,
+        link=lambda _: None,
+        health=health,
+    )
+    app.media.collector.register("http", Web())
+    return HttpEntry(ports, Limits(wanted.body_mb * 1024 * 1024, wanted.a_minute, wanted.at_once))

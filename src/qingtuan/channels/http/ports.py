@@ -1,0 +1,35 @@
+"""What the HTTP channel needs of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from qingtuan.channels.entry import EntryHealth
+from qingtuan.channels.following import Host
+from qingtuan.channels.http.files import Keep
+from qingtuan.clock import Clock
+from qingtuan.identity.keys import Key
+from qingtuan.language import Language
+from qingtuan.messages import Attachment
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """All of it."""
+
+    host: Host
+    clock: Clock
+    language: Language
+    known: Callable[[str], Key | None]
+    """The valid key that a text is, if it speaks for somebody."""
+    valid: Callable[[str], bool]
+    """Whether the key of this name still opens anything."""
+    owners: Callable[[Key], bool]
+    """Whether a key is the owner's own, with nothing left out of what it sees."""
+    keep: Keep
+    """Keeps a file that a caller sends."""
+    link: Callable[[Attachment], str | None]
+    """The address below this server where a file can be had for a while."""
+    health: Callable[[], Sequence[EntryHealth]]
+    """How all channels are."""
