@@ -111,6 +111,7 @@ class NapCat:
         self._failures: dict[str, list[Failure]] = {}
         self._numbers = count(1)
         self._sockets: set[Connection] = set()
+        self._stuck: list[Connection] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: Server | None = None
         self._news = asyncio.Condition()
@@ -122,6 +123,8 @@ class NapCat:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        for socket in self._stuck:
+            socket.transport.abort()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -131,7 +134,7 @@ class NapCat:
 
     # Connections
 
-    async def connect(self, url: str, token: str, *, again: float | None = None, **headers: str) -> None:
+    async def connect(self, url: str, token: str, again: float | None = None, **headers: str) -> None:
         """Call a reverse address, and wait until it is open; with `again`, call once more so many seconds after each
         end. Raises `InvalidHandshake` if it is refused."""
         opened = asyncio.get_running_loop().create_future()
@@ -200,6 +203,7 @@ class NapCat:
         for socket in list(self._sockets):
             if half_open:
                 self._sockets.discard(socket)
+                self._stuck.append(socket)
                 socket.transport.pause_reading()
             else:
                 await socket.close()
@@ -234,9 +238,9 @@ class NapCat:
         """Some notice."""
         await self.event(self._event("notice", notice_type=kind, **fields))
 
-    async def beat(self, *, online: bool = True, interval: int = 30_000) -> None:
+    async def beat(self, *, interval: int = 30_000) -> None:
         """A sign of life; `interval` are milliseconds until the next."""
-        status = {"online": online, "good": True}
+        status = {"online": self.online, "good": True}
         await self.event(self._event("meta_event", meta_event_type="heartbeat", status=status, interval=interval))
 
     async def event(self, event: Json) -> None:

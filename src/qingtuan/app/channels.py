@@ -11,6 +11,7 @@ from qingtuan.channels.entry import Entries, Entry, EntryHealth
 from qingtuan.channels.intake import Intake
 from qingtuan.errors import QingtuanError
 from qingtuan.media.store import MediaStore
+from qingtuan.net.fetcher import SafeFetcher
 from qingtuan.settings.onebot import OneBot
 from qingtuan.turn.troubles import tell_owner
 
@@ -60,7 +61,7 @@ def _onebot(app: App, settings: OneBot) -> Entry:
     from qingtuan.channels.onebot.entry import OneBotEntry, Surroundings
     from qingtuan.channels.text import plain
 
-    return OneBotEntry(
+    entry = OneBotEntry(
         settings,
         Surroundings(
             log=app.kit.record.log,
@@ -69,8 +70,11 @@ def _onebot(app: App, settings: OneBot) -> Entry:
             port=app.settings.server.port,
             render=lambda message: plain.parts(message, app.settings.channels.manners),
             read=app.media.store.read,
+            fetcher=SafeFetcher(),
         ),
     )
+    app.media.collector.register(entry.name, entry.fetching)
+    return entry
 
 
 def _http(app: App, health: Callable[[], Sequence[EntryHealth]]) -> Entry:

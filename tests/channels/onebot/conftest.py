@@ -97,13 +97,13 @@ class QQ:
         await self.passing(lambda: napcat.untaken >= number)
         return await napcat.sent(number)
 
-    async def passing(self, true: Callable[[], bool]) -> None:
-        """Let time pass until something is so."""
+    async def passing(self, true: Callable[[], bool], step: float = 0.1) -> None:
+        """Let time pass until something is so, `step` seconds at once."""
 
         def one_moment() -> bool:
             if true():
                 return True
-            self.chat.clock.advance(timedelta(seconds=0.1))
+            self.chat.clock.advance(timedelta(seconds=step))
             return False
 
         await self.until(one_moment)

@@ -14,6 +14,7 @@ from qingtuan.channels.entry import Asgi, EntryHealth
 from qingtuan.channels.intake import Intake
 from qingtuan.channels.onebot.catching import missed
 from qingtuan.channels.onebot.channel import OneBot
+from qingtuan.channels.onebot.fetching import Fetching
 from qingtuan.channels.onebot.inbound import (
     CHANNEL,
     Beat,
@@ -34,6 +35,7 @@ from qingtuan.errors import SettingsWrong, StorageFailed
 from qingtuan.events.log import Log
 from qingtuan.language import Words
 from qingtuan.messages import Outbound, Space
+from qingtuan.net.fetcher import SafeFetcher
 from qingtuan.settings.onebot import OneBot as OneBotSettings
 
 if TYPE_CHECKING:
@@ -90,6 +92,7 @@ class Surroundings:
     """Of our server, for telling people."""
     render: Callable[[Outbound], Sequence[Part]]
     read: Callable[[str], bytes]
+    fetcher: SafeFetcher
     left: Callable[[Space, str, bool], Awaitable[None]] | None = None
     """Told that somebody is no longer in a group: the group, the account, and whether that is the assistant."""
 
@@ -104,6 +107,7 @@ class OneBotEntry:
         self.intake = around.intake
         self.accounts = Accounts(around.clock, self._recent.newest, since=around.clock.monotonic())
         self.channel = OneBot(self.accounts, around.render, around.read, self._recent.answered, self._asker, self._went)
+        self.fetching = Fetching(self.accounts, around.fetcher)
         self.deliveries: Deliveries | None = None
         self._driver: Driver | None = None
         self._catching: dict[str, asyncio.Task[None]] = {}

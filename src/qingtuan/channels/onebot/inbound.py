@@ -256,11 +256,11 @@ class _Read:
 
     def _at(self, number: str) -> None:
         if number == "all":
-            self.pieces.append("@全体成员 ")
+            self.pieces.append("@全体成员")
         elif number in self.ours:
             self.mentions += [number] if number not in self.mentions else []
             if number != self.where.self_id:
-                self.pieces.append(f"@{number} ")
+                self.pieces.append(f"@{number}")
             elif self.pieces and self.pieces[-1].endswith((" ", "\u2005")):
                 self.pieces[-1] = self.pieces[-1].rstrip()
         elif number.isdecimal():
