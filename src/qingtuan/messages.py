@@ -111,6 +111,7 @@ class Inbound:
     addressed: bool = True
     """Whether the message is meant for the assistant: always in private; in a group by mention, reply, command."""
     edited: bool = False
+    """Whether it is an earlier message as it reads now. Then `time` is when it was edited, where the platform tells."""
     quotes: str | None = None
     """The platform's id of the message that it quotes, or under which a button was pressed."""
     nickname: str = ""

@@ -171,7 +171,7 @@ async def test_a_recall_stops_the_turn_of_its_message(door: Door) -> None:
     await door.intake.recalled(OWNER, "m2")
     await door.intake.recalled(OWNER, "m1")
     await door.done()
-    assert door.world.outcomes() == ["stopped", "stopped"]
+    assert door.world.outcomes() == ["recalled"]
     assert door.texts() == []
 
 

@@ -298,7 +298,7 @@ class World:
         self.shelf = Shelf(Registry(plan.tools, plan.granted))
         self.kit = self._kit()
         self.work = Work(self.kit, self.queues, self._after_turn)
-        self.gate = Gate(self.log, self.clock, ZONE, lambda: plan.rules, self.people.ids)
+        self.gate = Gate(self.log, self.clock, ZONE, lambda: plan.rules, self.people.ids, self.work.bursts.surplus)
         self.commands = self._commands()
         self.desk = Desk(self.work, self.commands, self.gate)
         self._message_ids = count(1)

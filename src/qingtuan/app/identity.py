@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from qingtuan.app.access import access_of
 from qingtuan.app.memory import Remembering
@@ -43,7 +44,8 @@ class Identity:
 def identity_of(work: Work, parts: Remembering, settings: Settings) -> Identity:
     """Build it over the people of the kit."""
     record, people = work.kit.record, work.kit.people
-    gate = Gate(record.log, record.clock, settings.zone, lambda: access_of(settings, record.choices), people.ids)
+    rules = partial(access_of, settings, record.choices)
+    gate = Gate(record.log, record.clock, settings.zone, rules, people.ids, work.bursts.surplus)
     unions = Unions(work, Joining(parts.memory))
     return Identity(gate, unions, Linking(work, unions))
 

@@ -146,7 +146,7 @@ class _Following:
         turn, session = event.place.turn, event.place.session
         if event.kind is Kind.TURN_STARTED and turn in self._trail.turns and session is not None:
             # From here to its end, all that shows in this session is of this turn.
-            progress = self._watching.enter_context(self._stage.watch(session))
+            progress = self._watching.enter_context(self._stage.watch(session, streaming=True))
             self._tasks.append(asyncio.create_task(self._pass_on(progress, shown=self._trail.here(event))))
         elif event.kind is Kind.TURN_FINISHED and turn in self._trail.outcomes and turn not in self._trail.turns:
             self.end()  # stopped before it had begun

@@ -161,7 +161,7 @@ def _status_of_turn(outcome: str, events: Sequence[Event]) -> Status:
             return "waiting"
         case "refused":
             return "refused"
-        case "stopped":
+        case "stopped" | "recalled":
             return "stopped"
     if any(event.kind is Kind.TURN_FAILED for event in events):
         return "failed"
@@ -226,6 +226,9 @@ _WHY: Mapping[Reason, Words] = {
     ),
     Reason.TRIAL_OVER: Words("没有回答：这个账号的试聊条数用完了。", "Not answered: that account has used its trial."),
     Reason.TOO_LONG: Words("没有回答：超过了这个账号的长度限制。", "Not answered: longer than that account may write."),
+    Reason.ANSWERED: Words(
+        "没有回答：改的是已经回答过的话。", "Not answered: what was edited had been answered before."
+    ),
     Reason.QUEUE_FULL: Words("没有回答：这个账号排队的消息太多。", "Not answered: too many messages of it wait."),
     Reason.LATE: Words(
         "没有回答：发的时候没连上，太久了。", "Not answered: said long ago, while it was not connected."

@@ -99,6 +99,7 @@ _WHY: Mapping[Reason, Words] = {
     Reason.STRANGER: Words("不认识的人", "strangers"),
     Reason.TRIAL_OVER: Words("试聊完了的人", "strangers after their trial"),
     Reason.TOO_LONG: Words("太长", "too long"),
+    Reason.ANSWERED: Words("改已经回答过的话", "edits of what was answered"),
     Reason.QUEUE_FULL: Words("发得太快", "too many at once"),
     Reason.LATE: Words("断线时发的，太久了", "said while disconnected, too long ago"),
     Reason.TURNS_SPENT: Words("当天轮数用完", "turns of the day used"),

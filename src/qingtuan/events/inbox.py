@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -28,6 +28,10 @@ def project(database: Database, event: Event) -> None:
         database.execute(f"DELETE FROM inbox WHERE event IN ({which})", values)  # noqa: S608 (placeholders)
         for message in event.payload.get("known", ()):
             _know(database, message)
+    elif event.kind is Kind.MESSAGE_RECALLED:
+        database.execute("UPDATE inbox SET state = 'done', turn = NULL WHERE event = ?", (event.payload["message"],))
+    elif event.kind is Kind.MESSAGE_RECEIVED and _replaced(database, event):
+        pass
     elif event.kind is Kind.MESSAGE_RECEIVED:
         database.execute(
             "INSERT INTO inbox (event, channel, space, message_id, session, state) VALUES (?, ?, ?, ?, ?, 'waiting')",
@@ -39,17 +43,27 @@ def project(database: Database, event: Event) -> None:
                 event.place.session,
             ),
         )
-    elif event.kind is Kind.TURN_STARTED:
+    elif event.kind in (Kind.TURN_STARTED, Kind.TURN_JOINED):
         for message in event.payload["messages"]:
             database.execute(
                 "UPDATE inbox SET state = 'working', turn = ? WHERE event = ?", (event.place.turn, message)
             )
 
 
+def _replaced(database: Database, event: Event) -> bool:
+    """Let an edited message take the place of the one that it was; False if it takes none."""
+    done = database.execute(
+        "UPDATE inbox SET event = ?, session = ?, state = 'waiting', turn = NULL WHERE event = ?",
+        (event.id, event.place.session, event.payload.get("replaces", "")),
+    )
+    return done.rowcount > 0
+
+
 def _know(database: Database, message: Mapping[str, str]) -> None:
     """A message that was erased stays known to have come: delivered once more, it would be heard as a new one."""
     database.execute(
-        "INSERT INTO inbox (event, channel, space, message_id, session, state)"
+        # One that was edited has been several: each may be named.
+        "INSERT OR REPLACE INTO inbox (event, channel, space, message_id, session, state)"
         " SELECT id, ?, space, ?, session, 'done' FROM events WHERE id = ?",
         (message["channel"], message["message_id"], message["event"]),
     )
@@ -117,18 +131,22 @@ class Inbox:
         )
         return row is not None
 
-    def receive(self, inbound: Inbound, *, session: str, person: str, origin: Origin) -> Event | None:
-        """Store a message; None if it was stored before.
+    def receive(
+        self, inbound: Inbound, *, session: str, person: str, origin: Origin, replaces: Event | None = None
+    ) -> Event | None:
+        """Store a message; None if it was stored before. With `replaces` it is a stored one, edited.
 
         Raises:
             StorageFailed: it could not be stored; the channel must not acknowledge it.
         """
-        if self.known(inbound.channel, inbound.space, inbound.message_id):
+        if replaces is None and self.known(inbound.channel, inbound.space, inbound.message_id):
             return None
+        place, payload = Place(session, inbound.space, None, person), _payload(inbound)
+        if replaces is not None:
+            payload["replaces"] = replaces.id
+        cause = replaces.id if replaces else None
         with self._log.transaction(durable=True):
-            event = self._log.append(
-                Kind.MESSAGE_RECEIVED, Place(session, inbound.space, None, person), _payload(inbound), origin=origin
-            )
+            event = self._log.append(Kind.MESSAGE_RECEIVED, place, payload, origin=origin, cause=cause)
             self._beside(event, inbound)
             return event
 
@@ -152,10 +170,29 @@ class Inbox:
         row = self._log.database.row("SELECT 1 FROM inbox WHERE event = ? AND state <> 'done'", (message,))
         return row is not None
 
+    def versions(self, message: Event) -> Iterator[Event]:
+        """A stored message, and what it was before it was edited, newest first."""
+        version: Event | None = message
+        while version is not None:
+            yield version
+            version = self._log.get(version.payload.get("replaces", ""))
+
+    def recall(self, message: Event) -> None:
+        """Let a stored message that has no outcome count no more, in the turn that took it up, if any has."""
+        place = replace(message.place, turn=self.turn_of(message.id))
+        with self._log.transaction(durable=True):
+            self._log.append(Kind.MESSAGE_RECALLED, place, {"message": message.id}, cause=message.id)
+
     def turn_of(self, message: str) -> str | None:
         """The turn that took up a stored message, if any has."""
         row = self._log.database.row("SELECT turn FROM inbox WHERE event = ?", (message,))
         return row["turn"] if row else None
+
+
+def content_of(inbound: Inbound) -> dict[str, Any]:
+    """What a message says, as its event would hold it."""
+    payload = _payload(inbound)
+    return {name: payload.get(name) for name in ("text", "materials", "attachments", "remotes")}
 
 
 def _payload(inbound: Inbound) -> dict[str, Any]:

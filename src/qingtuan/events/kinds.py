@@ -32,6 +32,13 @@ class Kind(StrEnum):
             "A message arrived and was not answered; the reason stands, the content does not.",
         ),
     )
+    MESSAGE_RECALLED = (
+        "message.recalled",
+        Words(
+            "还没回答的一条消息收回了，或者改成了别的；它不再算数。",
+            "A message that was not yet answered was taken back, or became something else; it counts no more.",
+        ),
+    )
     MESSAGE_SENT = (
         "message.sent",
         Words("一句回答、一个问题或一条通知进了待发的队列。", "A reply, question or notice was put into the outbox."),
@@ -78,6 +85,13 @@ class Kind(StrEnum):
     )
 
     TURN_STARTED = "turn.started", Words("开始处理一条消息。", "Work on a message began.")
+    TURN_JOINED = (
+        "turn.joined",
+        Words(
+            "还没回答之前又来了一条消息，并进了这一轮；也可能是顶替改过的那一条。",
+            "Before anything was answered another message came and joined the turn, or took the place of one edited.",
+        ),
+    )
     TURN_FINISHED = (
         "turn.finished",
         Words("处理完一条消息；怎么结束的写在内容里。", "Work on a message ended; the outcome stands in the payload."),
@@ -97,6 +111,14 @@ class Kind(StrEnum):
         Words(
             "给模型的请求没有结果，或者回答不能用。",
             "A request to a model came to nothing, or its answer could not be used.",
+        ),
+    )
+
+    MODEL_CUT_OFF = (
+        "model.cut_off",
+        Words(
+            "给模型的请求没等完：要问的变了，重新问。",
+            "A request to a model was not waited for: what is to be asked had changed, and is asked anew.",
         ),
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from qingtuan.events.erasing import ERASING, erased_by
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, event_from_row
@@ -17,6 +19,31 @@ def project(database: Database, event: Event) -> None:
     elif event.kind in ERASING:
         which, values = erased_by(event)
         database.execute(f"DELETE FROM open_turns WHERE started IN ({which})", values)  # noqa: S608 (placeholders)
+
+
+def messages_in(events: Iterable[Event]) -> list[str]:
+    """The messages that turns are about, by their events in order: those that they began with and those that joined,
+    without what was edited or recalled."""
+    names: list[str] = []
+    for event in events:
+        if event.forgotten:
+            continue
+        match event.kind:
+            case Kind.TURN_STARTED:
+                names += event.payload.get("messages", ())
+            case Kind.TURN_JOINED:
+                old = [name for name in event.payload.get("instead", ()) if name in names]
+                at = names.index(old[0]) if old else len(names)
+                names[at : at + len(old)] = event.payload["messages"]
+            case Kind.MESSAGE_RECALLED if event.payload["message"] in names:
+                names.remove(event.payload["message"])
+            case _:
+                pass
+    return names
+
+
+SAYING = (Kind.TURN_STARTED, Kind.TURN_JOINED, Kind.MESSAGE_RECALLED)
+"""The kinds that `messages_in` reads."""
 
 
 def open_turns(log: Log) -> list[Event]:

@@ -45,6 +45,8 @@ class Reason(StrEnum):
     TOKENS_SPENT = "tokens_spent"
     CEILING = "ceiling"
     """What all but the owner may use together in a day is used."""
+    ANSWERED = "answered"
+    """An edit of what was answered already, or given up: that stands as it was."""
     BROKEN = "broken"
     """It cannot be handled: something in it breaks the handling."""
     UNREADABLE = "unreadable"
@@ -134,6 +136,9 @@ class Arrival:
     nothing else does. They have a pace of their own, and no other limit but that of length."""
     late: bool = False
     """Whether it was said too long ago."""
+    joins: bool = False
+    """Whether it belongs to a turn that waits or has just begun: it makes no turn more. `own_chars` and
+    `material_chars` are those of all that belong to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +200,7 @@ def admit(arrival: Arrival, rules: AccessRules, counters: Counters) -> Admitted 
     reason = reason or _limit_reason(arrival, rules, limits, counters)
     if reason or limits is None:
         return _refused(reason or Reason.STRANGER, arrival, limits, counters)
-    if not arrival.asks_model:
+    if arrival.joins or not arrival.asks_model:
         return Admitted()
     cooldown = limits.group_cooldown if space.is_group else limits.private_cooldown
     return Admitted(wait=0.0 if counters.last_turn is None else max(0.0, cooldown - counters.last_turn))
@@ -223,6 +228,8 @@ def _limit_reason(arrival: Arrival, rules: AccessRules, limits: Limits | None, c
         arrival.material_chars, limits.material_chars
     ):
         return Reason.TOO_LONG
+    if arrival.joins:
+        return None
     if not arrival.asks_model:
         return Reason.QUEUE_FULL if counters.commands_lately >= COMMANDS_A_MINUTE else None
     if counters.turns_today >= limits.turns_a_day:

@@ -6,7 +6,7 @@ was said is counted in messages: those of people that a turn took up, and replie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Literal
@@ -66,8 +66,10 @@ class Cut:
 
 KINDS = (
     Kind.MESSAGE_RECEIVED,
+    Kind.MESSAGE_RECALLED,
     Kind.MESSAGE_SENT,
     Kind.TURN_STARTED,
+    Kind.TURN_JOINED,
     Kind.TURN_FINISHED,
     Kind.MODEL_ANSWERED,
     Kind.TOOL_STARTED,
@@ -122,8 +124,17 @@ def _counted(events: Iterable[Event]) -> Iterator[tuple[Event, int]]:
         if event.kind is Kind.TURN_STARTED:
             begun.add(event.place.turn)
             yield event, len(event.payload.get("messages", ()))
+        elif event.kind in (Kind.TURN_JOINED, Kind.MESSAGE_RECALLED):
+            yield event, _change(event) if event.place.turn in begun else 0
         else:
             yield event, int(is_reply(event) and event.place.turn in begun)
+
+
+def _change(event: Event) -> int:
+    """How many messages more, or fewer, a turn is about."""
+    if event.kind is Kind.MESSAGE_RECALLED:
+        return -1
+    return len(event.payload.get("messages", ())) - len(event.payload.get("instead", ()))
 
 
 def is_reply(event: Event) -> bool:
@@ -193,9 +204,12 @@ class _Reader:
                 self._received[event.id] = event
             case Kind.TURN_STARTED:
                 self._turns.add(event.place.turn)
-                for name in event.payload.get("messages", ()):
-                    if (message := self._received.pop(name, None)) is not None:
-                        self._said(message, event)
+                self._said_in(event)
+            case Kind.TURN_JOINED if event.place.turn in self._turns:
+                self._lose(event.payload.get("instead", ()))
+                self._said_in(event)
+            case Kind.MESSAGE_RECALLED:
+                self._lose([event.payload.get("message", "")])
             case Kind.MESSAGE_SENT if is_reply(event) and event.place.turn in self._turns:
                 if event.place.space == self._space:
                     self._add(event, "assistant", spoken(event.payload.get("text", ""))[0], event.origin)
@@ -210,6 +224,14 @@ class _Reader:
                 self.found = [line for line in self.found if line.turn != event.place.turn]
             case _:
                 pass
+
+    def _said_in(self, turn: Event) -> None:
+        for name in turn.payload.get("messages", ()):
+            if (message := self._received.pop(name, None)) is not None:
+                self._said(message, turn)
+
+    def _lose(self, messages: Collection[str]) -> None:
+        self.found = [line for line in self.found if line.event not in messages]
 
     def _said(self, event: Event, turn: Event) -> None:
         if not enters_summary(event.kind, self._space) or event.place.space != self._space:

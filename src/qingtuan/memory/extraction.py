@@ -21,6 +21,7 @@ from qingtuan.errors import ModelRefused, ModelUnreachable
 from qingtuan.events.kinds import Kind as EventKind
 from qingtuan.events.log import Event, Log, Place
 from qingtuan.events.sessions import Session
+from qingtuan.events.turns import SAYING, messages_in
 from qingtuan.memory.asking import Ask
 from qingtuan.memory.claims import SCHEMA
 from qingtuan.memory.hearing import Found, Heard, Hearing
@@ -62,11 +63,8 @@ class _Turn:
     """A turn that has ended, as far as it matters here."""
 
     started: Event
-
-    @property
-    def messages(self) -> tuple[str, ...]:
-        """Ids of the messages that it was about."""
-        return tuple(self.started.payload.get("messages", ()))
+    messages: tuple[str, ...]
+    """Ids of the messages that it was about."""
 
 
 class Extraction:
@@ -164,11 +162,17 @@ class Extraction:
 
     def _turns(self, session: Session) -> list[_Turn]:
         """The turns since the last stretch, up to the first that has not ended: its tools may yet remember."""
-        kinds = (EventKind.TURN_STARTED, EventKind.TURN_FINISHED)
+        kinds = (*SAYING, EventKind.TURN_FINISHED)
         events = self._log.of_session(session.id, after=self._upto(session), kinds=kinds)
+        by_turn: dict[str | None, list[Event]] = {}
+        for event in events:
+            by_turn.setdefault(event.place.turn, []).append(event)
         ended = {event.place.turn for event in events if event.kind is EventKind.TURN_FINISHED}
         started = (event for event in events if event.kind is EventKind.TURN_STARTED)
-        return [_Turn(event) for event in takewhile(lambda event: event.place.turn in ended, started)]
+        return [
+            _Turn(event, tuple(messages_in(by_turn[event.place.turn])))
+            for event in takewhile(lambda event: event.place.turn in ended, started)
+        ]
 
     def _messages(self, session: Session, batch: Sequence[_Turn]) -> list[Heard]:
         """What may be read of a batch, in order: said by a person who may write, in earnest, and worth it."""

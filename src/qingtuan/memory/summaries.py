@@ -18,6 +18,7 @@ from qingtuan.errors import ModelRefused, ModelUnreachable
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
 from qingtuan.events.sessions import Session
+from qingtuan.events.turns import SAYING, messages_in
 from qingtuan.identity.privacy import EventSight
 from qingtuan.identity.trust import inherit
 from qingtuan.language import Language, Words
@@ -151,7 +152,7 @@ class Summaries:
         wanted = (
             name
             for event in events
-            if event.kind is Kind.TURN_STARTED
+            if event.kind in (Kind.TURN_STARTED, Kind.TURN_JOINED)
             for name in event.payload.get("messages", ())
             if name not in present
         )
@@ -161,10 +162,10 @@ class Summaries:
     def _beyond_newest(self, session: Session, after: int) -> int:
         """The position right before the turns that hold the newest `max_context_messages` messages."""
         rows = self._log.database.execute(
-            "SELECT seq, kind, turn, CASE kind WHEN ? THEN json_array_length(payload, '$.messages')"
-            " ELSE json_extract(payload, '$.kind') = 'reply' END AS messages FROM events"
-            " WHERE session = ? AND seq > ? AND kind IN (?, ?, ?) ORDER BY seq DESC",
-            (Kind.TURN_STARTED, session.id, after, Kind.TURN_STARTED, Kind.TURN_FINISHED, Kind.MESSAGE_SENT),
+            "SELECT seq, kind, turn, CASE kind WHEN ? THEN json_extract(payload, '$.kind') = 'reply'"
+            " ELSE json_array_length(payload, '$.messages') END AS messages FROM events"
+            " WHERE session = ? AND seq > ? AND kind IN (?, ?, ?, ?) ORDER BY seq DESC",
+            (Kind.MESSAGE_SENT, session.id, after, *_COUNTED),
         )
         begin, messages, under_way = after, 0, set()
         for row in rows:
@@ -413,11 +414,12 @@ class Summaries:
 
     def _messages(self, session: Session) -> int:
         """How many messages the raw window holds."""
-        kinds = (Kind.TURN_STARTED, Kind.MESSAGE_SENT)
+        kinds = (*SAYING, Kind.MESSAGE_SENT)
         events = self._log.of_session(session.id, after=self._behind(session), kinds=kinds)
-        begun = {event.place.turn: len(event.payload.get("messages", ())) for event in events if event.kind is kinds[0]}
+        begun = {event.place.turn for event in events if event.kind is Kind.TURN_STARTED}
         replies = (event for event in events if event.payload.get("kind") == "reply" and event.place.turn in begun)
-        return sum(begun.values()) + sum(1 for _ in replies)
+        said = messages_in(event for event in events if event.place.turn in begun)
+        return len(said) + sum(1 for _ in replies)
 
     def _in_force(self, session: Session, cleared: int | None = None) -> list[Summary]:
         """The summaries that count for a session, oldest first. `cleared` is what `_cleared` gives, if it was read a
@@ -437,6 +439,7 @@ def _person_of(session: Session, events: Iterable[Event]) -> str | None:
     return None if session.space.is_group else next(people, None)
 
 
+_COUNTED = (Kind.TURN_STARTED, Kind.TURN_JOINED, Kind.TURN_FINISHED, Kind.MESSAGE_SENT)
 _Mark = tuple[int, str, datetime]
 
 

@@ -244,5 +244,9 @@ class Talk:
 _SAID = f"""{TALK} AND e.session IS NOT NULL AND e.space IS NOT NULL
     AND (e.kind = 'message.received' AND e.person IS NOT NULL OR json_extract(e.payload, '$.kind') = 'reply')
     AND json_extract(e.payload, '$.forgotten') IS NULL
-    AND e.seq NOT IN (SELECT value FROM json_each(:asked))"""  # noqa: S608 (our own words)
-"""What counts as talk: what a person said, and what they were answered; neither questions nor notices of ours."""
+    AND e.seq NOT IN (SELECT value FROM json_each(:asked))
+    AND NOT (e.kind = 'message.received' AND EXISTS (
+        SELECT 1 FROM events AS w WHERE w.cause = e.id AND w.kind IN ('message.recalled', 'message.received')
+    ))"""  # noqa: S608 (our own words)
+"""What counts as talk: what a person said, and what they were answered; neither questions nor notices of ours, nor what
+was recalled, or edited into something else, before it was answered."""

@@ -7,7 +7,7 @@ group stays (identity.md, Groups). Which events a reader may see is the privacy 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,8 +28,10 @@ KINDS = (
     Kind.MESSAGE_RECEIVED,
     Kind.TALK_QUOTED,
     Kind.TALK_OVERHEARD,
+    Kind.MESSAGE_RECALLED,
     Kind.MESSAGE_SENT,
     Kind.TURN_STARTED,
+    Kind.TURN_JOINED,
     Kind.TURN_FINISHED,
     Kind.MODEL_ANSWERED,
     Kind.TOOL_STARTED,
@@ -80,6 +82,8 @@ class _Builder:
         self._received: dict[str, Event] = {}
         self._beside: dict[str, list[Event]] = {}
         """By message, what was copied beside it."""
+        self._heard: set[str] = set()
+        """Messages that a turn took up."""
         self._erased: set[str] = set()
         """Messages of which nothing is left."""
         self._turns: set[str | None] = set()
@@ -114,6 +118,10 @@ class _Builder:
 
     def _happened(self, event: Event) -> None:
         match event.kind:
+            case Kind.TURN_JOINED:
+                self._turn_joined(event)
+            case Kind.MESSAGE_RECALLED:
+                self._redo(event, {event.payload["message"]})
             case Kind.MODEL_ANSWERED:
                 self._model_answered(event)
             case Kind.TOOL_STARTED if event.payload.get("resumed"):
@@ -139,48 +147,76 @@ class _Builder:
             return
         self._turns.add(event.place.turn)
         before = len(self._items)
-        for name in event.payload["messages"]:
-            if (received := self._received.pop(name, None)) is not None:
-                self._message(received, event)
+        if said := self._said_in(event):
+            self._close_calls()
+            self._items += said
         if len(self._items) > before and event.payload.get("tools"):
             # What code found for a small model stands with what was said, and leaves with it.
             self._items[before] = replace(self._items[before], tools=tuple(event.payload["tools"]))
 
-    def _message(self, received: Event, turn: Event) -> None:
+    def _turn_joined(self, event: Event) -> None:
+        said = self._said_in(event)
+        if "instead" in event.payload:
+            self._redo(event, set(event.payload["instead"]), said)
+        elif self._calls:
+            self._notes += said
+        else:
+            self._items += said
+
+    def _redo(self, event: Event, gone: Set[str], said: Sequence[Said] = ()) -> None:
+        """Let other words stand where some stood that are gone. What the model did by them is gone with them: none of
+        it changed anything."""
+        turn = event.place.turn
+        self._items += self._notes
+        self._calls, self._results, self._notes = {}, {}, []
+        at = next((place for place, item in enumerate(self._items) if item.event in gone), len(self._items))
+        if said and at < len(self._items):
+            said = [replace(said[0], tools=self._items[at].tools), *said[1:]]
+        self._items[at:at] = said
+        self._items = [
+            item for item in self._items if item.turn != turn or (item.event in self._heard and item.event not in gone)
+        ]
+
+    def _said_in(self, event: Event) -> list[Said]:
+        """What people said, of the messages that an event of a turn names."""
+        named = [self._received.pop(name, None) for name in event.payload["messages"]]
+        self._heard.update(event.payload["messages"])
+        return [said for received in named if received is not None for said in self._message(received, event)]
+
+    def _message(self, received: Event, turn: Event) -> Iterator[Said]:
         payload, beside = received.payload, self._beside.pop(received.id, [])
         quoted = [event for event in beside if event.kind is Kind.TALK_QUOTED]
         if overheard := [event for event in beside if event.kind is Kind.TALK_OVERHEARD]:
-            self._said(ChatMessage("user", _overheard_text(overheard, self._language)), received, Origin.FORWARD, turn)
+            yield self._said(ChatMessage("user", _overheard_text(overheard, self._language)), received, Origin.FORWARD, turn)
         for event in quoted:
             text = _quoted_text(event, received, self._language)
-            self._said(ChatMessage("user", text), received, event.origin, turn)
+            yield self._said(ChatMessage("user", text), received, event.origin, turn)
         known = {" ".join(event.payload["text"].split()) for event in quoted}
         for material in materials_of(received):
             if " ".join(material.text.split()) in known:
                 continue  # the platform gave the quote along
             text = material_text(material, self._language)
-            self._said(ChatMessage("user", text), received, material.origin, turn)
+            yield self._said(ChatMessage("user", text), received, material.origin, turn)
         for attachment in payload.get("attachments", ()):
             # Whoever sent it chose the name: it is material, too.
             text = _marked(_ATTACHED.say(self._language).format_map(attachment), attachment["name"])
-            self._said(ChatMessage("user", text), received, Origin.FILE, turn)
+            yield self._said(ChatMessage("user", text), received, Origin.FILE, turn)
         if self._reader.space.is_group:
             label = _SPOKE.say(self._language).format(account=in_label(payload.get("account", "")))
-            self._said(ChatMessage("system", label), received, Origin.SYSTEM, turn)
+            yield self._said(ChatMessage("system", label), received, Origin.SYSTEM, turn)
         own = self._reader.is_(received.place.person)
         # What somebody else said in a group is material for this speaker's turn (identity.md, What is trusted).
         origin = received.origin if own else Origin.FORWARD
         if words := payload.get("text", ""):
-            self._said(ChatMessage("user", words), received, origin, turn)
+            yield self._said(ChatMessage("user", words), received, origin, turn)
         elif quoted or not any(payload.get(name) for name in ("materials", "attachments", "remotes")):
             words = (_ONLY_QUOTED if quoted else _ONLY_CALLED).say(self._language)
-            self._said(ChatMessage("user", words), received, Origin.SYSTEM, turn)
+            yield self._said(ChatMessage("user", words), received, Origin.SYSTEM, turn)
 
-    def _said(self, message: ChatMessage, received: Event, origin: Origin, turn: Event) -> None:
-        self._close_calls()
+    def _said(self, message: ChatMessage, received: Event, origin: Origin, turn: Event) -> Said:
         quotes = not origin.foreign and _holds_blocks(message.text)
         account = received.payload.get("account", "")
-        self._items.append(Said(message, origin, received.id, turn.place.turn, account, quotes))
+        return Said(message, origin, received.id, turn.place.turn, account, quotes)
 
     def _add(self, message: ChatMessage, event: Event, origin: Origin) -> None:
         self._close_calls()

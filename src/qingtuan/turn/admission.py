@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta, tzinfo
 
@@ -30,12 +30,15 @@ class Gate:
         zone: tzinfo,
         rules: Callable[[], AccessRules],
         ids: Callable[[str], Iterable[str]],
+        beyond: Callable[[Collection[str]], int] = lambda _: 0,
     ) -> None:
-        """`ids`: every id under which the log may know a person."""
+        """`ids`: every id under which the log may know a person. `beyond`: how many waiting messages of
+        persons go along with another one, in one turn."""
         self._log = log
         self._clock = clock
         self._rules = rules
         self._ids = ids
+        self._beyond = beyond
         self._today = Today(log, clock, zone)
         self._planned: dict[tuple[str, str], float] = {}
         """By person and kind of space: when the last turn that was held back is to begin, on the clock's steady time.
@@ -128,7 +131,7 @@ class Gate:
             f" WHERE i.state <> 'done' AND i.state = 'waiting' AND e.person IN ({marks(ids)})",
             ids,
         )
-        return row["count"] if row else 0
+        return max(0, (row["count"] if row else 0) - self._beyond(ids))
 
     def _received(self, ids: Sequence[str], *, at_most: int) -> int:
         row = self._log.database.row(

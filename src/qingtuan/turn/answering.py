@@ -97,7 +97,7 @@ class Answering:
         turn = earlier.going_on(
             self.work.kit.record.ids.turn(), cause=asked.answer or asked.event, confirmed=asked.event
         )
-        self.work.queue(turn, first=True)
+        self.work.queue(self.work.burst(turn), first=True)
         return turn.id
 
     def _close(

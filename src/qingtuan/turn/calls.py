@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from qingtuan.confirmations.confirmation import Confirmation, StoppedCall
@@ -20,6 +20,7 @@ from qingtuan.prompt.history import UNKNOWN_OUTCOME
 from qingtuan.prompt.view import TurnView
 from qingtuan.tools.run import Outcome, Prepared, batches, prepare, refusal, waiting
 from qingtuan.tools.tool import ToolContext, wire_name
+from qingtuan.turn.bursts import Burst
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.progress import MessageOut, ToolRuns
 from qingtuan.turn.questions import WAITS_FOR_OWNER, addressed, question_of, word_to_asker
@@ -33,6 +34,8 @@ class Calls:
 
     kit: Kit
     turn: Turn
+    burst: Burst | None = None
+    """Where more may be said while calls run: what was said last counts."""
 
     async def run(self, state: Progressed, view: TurnView) -> None:
         """Bring every open call to a result: reads that follow each other side by side, all else in order.
@@ -48,6 +51,7 @@ class Calls:
                 self._finish(refusal(call, _incomplete(incomplete), view.language))
             return
         found = situation(view)
+        overtaken = self._overtaken(state)
         ready: list[Prepared] = []
         for call in state.open_calls:
             prepared = prepare(call, self.kit.registry, found)
@@ -55,8 +59,10 @@ class Calls:
                 ready.append(prepared)
                 continue
             # What is refused or must wait keeps its place among the results; what came before it runs first.
-            await self._execute(ready, view)
+            await self._execute(ready, view, overtaken)
             ready = []
+            if isinstance(prepared, Prepared) and overtaken():
+                prepared = refusal(call, OVERTAKEN, view.language)
             if isinstance(prepared, Prepared):
                 prepared = self._allowed_ahead(prepared, view)
             if not isinstance(prepared, Prepared):
@@ -65,7 +71,12 @@ class Calls:
                 self._ask(prepared, view, state)
             else:
                 await self._one(prepared, view)
-        await self._execute(ready, view)
+        await self._execute(ready, view, overtaken)
+
+    def _overtaken(self, state: Progressed) -> Callable[[], bool]:
+        """Whether more was said since the model made its calls: those that have not begun wait for what it says now."""
+        burst, then = self.burst, self.burst.turn if self.burst else None
+        return lambda: state.overtaken or (burst is not None and burst.turn is not then)
 
     def _allowed_ahead(self, stopped: Prepared, view: TurnView) -> Prepared | Outcome:
         """A call that must wait, as a standing yes has it. That is looked up right before it runs: what the owner
@@ -137,8 +148,12 @@ class Calls:
             log.append(Kind.TOOL_STARTED, self.turn.place, payload, cause=answer or self.turn.cause)
             self._finish(outcome, cause=answer)
 
-    async def _execute(self, ready: Sequence[Prepared], view: TurnView) -> None:
+    async def _execute(self, ready: Sequence[Prepared], view: TurnView, overtaken: Callable[[], bool]) -> None:
         for batch in batches(ready):
+            if overtaken():
+                for prepared in batch:
+                    self._finish(refusal(prepared.call, OVERTAKEN, view.language))
+                continue
             if len(batch) == 1:
                 await self._one(batch[0], view)
                 continue
@@ -277,6 +292,10 @@ def _incomplete(why: str) -> Words:
 
 NOT_OFFERED = Words("这一步没有工具可用", "there are no tools in this step")
 """Why calls in answer to a request without tools do not run."""
+OVERTAKEN = Words(
+    "没有执行：这时对方又说了话，先看那一句；还要做就再调一次。",
+    "Not run: the person said more meanwhile. Read that first, and call it again if it still is to be done.",
+)
 STOPPED = Words("没有执行：对方让停下了。", "Not run: the person stopped the turn.")
 TOO_LATE = Words(
     "没有执行：对方答应以后隔了太久。还要做就再调一次，系统会重新问。",

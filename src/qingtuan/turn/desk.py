@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -12,7 +13,7 @@ from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
 from qingtuan.events.outbox import notice
 from qingtuan.events.sessions import Session
-from qingtuan.events.turns import open_turns
+from qingtuan.events.turns import messages_in, open_turns
 from qingtuan.identity.access import Admitted, Arrival, Reason, Refused
 from qingtuan.identity.accounts import Person
 from qingtuan.identity.scopes import Reader, Role
@@ -20,6 +21,7 @@ from qingtuan.language import Language, Words
 from qingtuan.messages import Inbound, Origin, Space, whole
 from qingtuan.turn.answering import Answer, Answering
 from qingtuan.turn.beside import Beside
+from qingtuan.turn.bursts import Albums, Burst, gathers, is_news
 from qingtuan.turn.commands.own import said_with
 from qingtuan.turn.commands.registry import Command, CommandReply, Commands, Invocation, Unknown
 from qingtuan.turn.commands.running import BEGUN_BEFORE, run
@@ -29,7 +31,7 @@ from qingtuan.turn.membership import Membership
 from qingtuan.turn.restored import lay_down
 from qingtuan.turn.roll import Roll
 from qingtuan.turn.silence import Silence
-from qingtuan.turn.turn import Turn
+from qingtuan.turn.turn import Turn, has_acted, is_open
 from qingtuan.turn.work import Work
 
 Admission = Callable[[Arrival], Admitted | Refused]
@@ -91,6 +93,11 @@ class Desk:
         self._roll = Roll(work)
         self.membership = Membership(work)
         """Told by the channels who comes to a group and leaves it."""
+        self._albums = Albums(work.kit.record.clock)
+        self._pending: Counter[Space] = Counter()
+        """By space: messages that are stored, and that nothing was made of yet."""
+        self._at_work: set[str] = set()
+        """Messages whose command is being carried out."""
         self.lapsing = Lapsing(work)
         """Ends questions at their time; run by whoever runs the instance."""
 
@@ -105,13 +112,14 @@ class Desk:
         return stored if isinstance(stored, Taken) else await self.set_off(stored)
 
     async def store(self, inbound: Inbound) -> Stored | Taken:
-        """Store a message, without doing anything about it: then it may be acknowledged. What needs no more than that
-        is `Taken`. To be called in the order of arrival.
+        """Store a message, without doing anything about it: then it may be acknowledged. What needs no more than that,
+        such as what joins a turn that waits or has just begun, is `Taken`. To be called in the order of arrival.
 
         Raises: as `receive`.
         """
         inbound = whole(inbound)
-        if self._inbox.known(inbound.channel, inbound.space, inbound.message_id):
+        before = self._inbox.find(inbound.channel, inbound.space, inbound.message_id)
+        if before is not None and not (inbound.edited and is_news(inbound, self._inbox.versions(before))):
             return Taken("known")
         if self._roll.look() and self._linking is not None:
             await self._linking.unions.adopt()
@@ -119,21 +127,32 @@ class Desk:
             self.membership.joined(inbound.channel, inbound.space, inbound.account)
         person = self._kit.people.find(inbound.account)
         reader = self._kit.people.reader(inbound.account, inbound.space) if person else None
-        if reader and self._linking and (proof := self._linking.recognise(inbound, inbound.space)):
+        proof = self._linking.recognise(inbound, inbound.space) if reader and self._linking else None
+        if before is not None:
+            return self._edited(inbound, before, reader if proof is None else None)
+        if reader and proof:
             # From whomever it comes, admitted or not.
             return self._stored(inbound, proof, reader, Origin.PERSON)
-        meant = self._meant(inbound, reader) if reader else None
-        if isinstance(meant, tuple) and meant[0].says:
-            inbound, meant = replace(inbound, text=said_with(meant[0].says, meant[1]), addressed=True), None
-        admitted = self._admit(inbound, person, meant)
+        if self._albums.holds(inbound):
+            inbound = replace(inbound, addressed=True)
+        inbound, meant = self._understood(inbound, reader)
+        burst = self._joinable(inbound, reader) if meant is None else None
+        admitted = self._admit(inbound, person, meant, burst)
+        if burst is not None and isinstance(admitted, Refused):
+            burst, admitted = None, self._admit(inbound, person, meant)
         if isinstance(admitted, Refused) or reader is None:
             refused = admitted if isinstance(admitted, Refused) else Refused(Reason.SHARED_ID)
             self._silence.keep(inbound, refused, person.id if person else None)
             if refused.reason is Reason.NOT_ADDRESSED:
                 self._beside.overhear(inbound, reader)
             return Taken("ignored")
-        origin = Origin.OWNER if reader.role is Role.OWNER else Origin.PERSON
-        return self._stored(inbound, meant, reader, origin, admitted.wait)
+        self._albums.keep(inbound)
+        if burst is not None:
+            return self._joined(inbound, reader, burst)
+        stored = self._stored(inbound, meant, reader, _origin(reader), admitted.wait)
+        if isinstance(stored, Stored) and isinstance(meant, tuple) and meant[0].overtakes:
+            return await self.set_off(stored)
+        return stored
 
     def broken(self, inbound: Inbound, error: Exception) -> Taken:
         """A message that cannot be handled, whatever it is, is ignored: given in once more it would break again.
@@ -146,6 +165,7 @@ class Desk:
         """Do what a stored message calls for. With `later`, others were dealt with since it was stored: whose it is and
         what it means is looked at again, and nothing is done about what was recalled."""
         received, reader, meant = stored.received, stored.reader, stored.meant
+        self._pending -= Counter([stored.session.space])
         if later:
             if not self._inbox.is_open(received.event.id):
                 return Taken("known")
@@ -158,16 +178,12 @@ class Desk:
         return Taken("answer", stored.session.id)
 
     def recalled(self, channel: str, space: Space, message_id: str) -> None:
-        """Whoever sent a message took it back: what was not yet done about it is not. What was answered stands."""
+        """Whoever sent a message took it back: what was not yet done about it is not. What was answered, or led to
+        something that was done, stands. Raises `StorageFailed`."""
         self._beside.recalled(channel, space, message_id)
         event = self._inbox.find(channel, space, message_id)
-        if event is None or not self._inbox.is_open(event.id):
-            return
-        if (
-            not self._work.queues.withdraw(event.place.session or "", event.id)
-            and self._inbox.turn_of(event.id) is None
-        ):
-            self._work.give_up(event, "recalled")
+        if event is not None and self._may_change(event):
+            self._lose(event)
 
     def let_go(self) -> None:
         """The process is about to end: no command waits for a turn any more."""
@@ -190,7 +206,7 @@ class Desk:
         unresumed = [asked for asked in self._kit.book.unresumed() if asked.event not in resuming]
         for asked in unresumed:
             self._answering.carry_out(asked)
-        taken = {message for started in begun for message in started.payload.get("messages", ())}
+        taken = {name for started in begun for name in messages_in(record.log.of_turn(started.place.turn or ""))}
         waiting = [event for event in self._inbox.open() if event.id not in taken]
         for event in waiting:
             await self._take_again(event)
@@ -206,7 +222,83 @@ class Desk:
     ) -> Stored | Taken:
         session = self._session(inbound, reader)
         event = self._inbox.receive(inbound, session=session.id, person=reader.person, origin=origin)
-        return Taken("known") if event is None else Stored(Received.of(event), meant, session, reader, wait)
+        return Taken("known") if event is None else self._to_do(event, meant, session, reader, wait)
+
+    def _to_do(self, event: Event, meant: Meant | Proof, session: Session, reader: Reader, wait: float = 0.0) -> Stored:
+        self._pending[session.space] += 1
+        return Stored(Received.of(event), meant, session, reader, wait)
+
+    # What belongs together
+
+    def _joinable(self, inbound: Inbound, reader: Reader | None) -> Burst | None:
+        """The turn that a message may join as it arrives. It overtakes nothing that was stored before it."""
+        bursts = self._work.bursts
+        if reader is None or self._pending[inbound.space] or not bursts.any_of(inbound.account, inbound.space):
+            return None
+        last = bursts.last(self._session(inbound, reader).id)
+        return last if last is not None and last.takes(inbound, reader.person) else None
+
+    def _joined(self, inbound: Inbound, reader: Reader, burst: Burst) -> Taken:
+        session = burst.turn.session
+        with self._kit.record.log.transaction(durable=True):
+            event = self._inbox.receive(inbound, session=session.id, person=reader.person, origin=_origin(reader))
+            if event is None:
+                return Taken("known")
+            burst.note(event)
+        burst.take_in(Received.of(event))
+        return Taken("turn", session.id, burst.turn.id)
+
+    def _edited(self, inbound: Inbound, before: Event, reader: Reader | None) -> Stored | Taken:
+        """Let an edited message take the place of what it was, if that still waits for its answer. An edit proves and
+        confirms nothing."""
+        if reader is None or not reader.is_(before.place.person) or not self._may_change(before, edited=True):
+            return self._unheard(inbound, before, Refused(Reason.ANSWERED))
+        inbound, meant = self._understood(replace(inbound, addressed=True), reader)
+        burst = self._work.bursts.holding(before)
+        admitted = self._admit(inbound, self._kit.people.find(inbound.account), meant, burst, edited=before)
+        if isinstance(admitted, Refused):
+            return self._unheard(inbound, before, admitted)
+        session = self._kit.record.sessions.get(before.place.session or "")
+        instead = before if burst is None or not burst.has_acted() else None
+        if burst is not None and meant is not None and instead is not None:
+            self._lose(before)
+            burst = None
+        with self._kit.record.log.transaction(durable=True):
+            event = self._inbox.receive(
+                inbound, session=session.id, person=reader.person, origin=_origin(reader), replaces=before
+            )
+            if event is not None and burst is not None and meant is None:
+                burst.note(event, instead)
+        if event is None:
+            return Taken("known")
+        if burst is None or meant is not None:
+            return self._to_do(event, meant, session, reader, admitted.wait)
+        burst.take_in(Received.of(event), instead)
+        return Taken("turn", session.id, burst.turn.id)
+
+    def _unheard(self, inbound: Inbound, before: Event, refused: Refused) -> Taken:
+        self._silence.keep(inbound, refused, before.place.person)
+        return Taken("ignored")
+
+    def _may_change(self, event: Event, *, edited: bool = False) -> bool:
+        """Whether a stored message can still be taken back, or `edited`: it is not answered, and no command of it is
+        being carried out."""
+        if event.id in self._at_work or not self._inbox.is_open(event.id):
+            return False
+        burst = self._work.bursts.holding(event)
+        if burst is not None:
+            return burst.is_silent() and (edited or not burst.has_acted())
+        turn = self._inbox.turn_of(event.id)  # of a process that is about to end, or of one before
+        if turn is None:
+            return True
+        events = self._kit.record.log.of_turn(turn)
+        return not edited and is_open(events) and not has_acted(events)
+
+    def _lose(self, event: Event) -> None:
+        burst = self._work.bursts.holding(event)
+        self._inbox.recall(event)
+        if burst is not None:
+            burst.lose(event)
 
     # What it is
 
@@ -215,22 +307,39 @@ class Desk:
             return answer
         return self._commands.match(self._stands_for(message, reader) or message.text, reader)
 
-    def _admit(self, inbound: Inbound, person: Person | None, meant: Meant) -> Admitted | Refused:
+    def _understood(self, inbound: Inbound, reader: Reader | None) -> tuple[Inbound, Meant]:
+        """What a message is. A command of the owner's own is the text that it stands for, said at once."""
+        meant = self._meant(inbound, reader) if reader else None
+        if isinstance(meant, tuple) and meant[0].says:
+            text = said_with(meant[0].says, meant[1])
+            return replace(inbound, text=text, addressed=True, gathers=False), None
+        return inbound, meant
+
+    def _admit(
+        self,
+        inbound: Inbound,
+        person: Person | None,
+        meant: Meant,
+        burst: Burst | None = None,
+        edited: Event | None = None,
+    ) -> Admitted | Refused:
         role = self._kit.people.role(person) if person else Role.GUEST
         # Who answers a question, or gives a command that we have, means us, whether a mention stands there or not.
         addressed = inbound.addressed or isinstance(meant, (Answer, tuple))
+        own, material = burst.extent(but=edited) if burst is not None else (0, 0)
         admitted = self._admission(
             Arrival(
                 person,
                 role,
                 inbound.space,
-                len(inbound.text),
-                sum(len(material.text) for material in inbound.materials),
+                own + len(inbound.text),
+                material + sum(len(one.text) for one in inbound.materials),
                 addressed,
                 temporary=inbound.temporary,
                 signed=inbound.signed,
                 late=inbound.late,
                 asks_model=meant is None,
+                joins=burst is not None or edited is not None,
             )
         )
         if isinstance(admitted, Admitted) and admitted.only_enabling:
@@ -252,10 +361,9 @@ class Desk:
         place = Place(session.id, session.space, None, reader.person)
         match meant:
             case None:
-                turn = self._turn(received, session, reader)
-                self._work.queue(turn, wait=wait)
-                return Taken("turn", session.id, turn.id)
+                return self._talk(received, session, reader, wait)
             case Answer():
+                self._work.bursts.begin(session.id)
                 return Taken("answer", session.id, self._answering.take(meant, received, place, reader))
             case Unknown():
                 words = _unknown(meant, self._kit.speaks_to(reader))
@@ -270,8 +378,26 @@ class Desk:
                     argument=argument,
                     language=self._kit.speaks_to(reader),
                 )
-                self._reply(await run(command, invocation, self._kit.record.log), received, place, command.name)
+                if not command.overtakes:
+                    self._work.bursts.begin(session.id)
+                self._at_work.add(received.event.id)
+                try:
+                    self._reply(await run(command, invocation, self._kit.record.log), received, place, command.name)
+                finally:
+                    self._at_work.discard(received.event.id)
         return Taken("command", session.id)
+
+    def _talk(self, received: Received, session: Session, reader: Reader, wait: float) -> Taken:
+        """Let what somebody says join the turn before it, or be one of its own."""
+        last = self._work.bursts.last(session.id)
+        if last is not None and last.takes(received, reader.person):
+            with self._kit.record.log.transaction(durable=True):
+                last.note(received.event)
+            last.take_in(received)
+            return Taken("turn", session.id, last.turn.id)
+        burst = self._work.burst(self._turn(received, session, reader), gathers=gathers(received))
+        self._work.queue(burst, wait=wait)
+        return Taken("turn", session.id, burst.turn.id)
 
     async def _take_again(self, event: Event, *, begun: bool = True, wait: float = 0.0) -> Taken:
         """Take up a message that was stored earlier and that nothing was done about. `begun`: something may have been,
@@ -312,6 +438,10 @@ class Desk:
         with self._work.saying() as say, self._kit.record.log.transaction():
             self._kit.record.log.append(Kind.COMMAND_RUN, place, payload, cause=received.event.id)
             say(draft, place, received.event.id)
+
+
+def _origin(reader: Reader) -> Origin:
+    return Origin.OWNER if reader.role is Role.OWNER else Origin.PERSON
 
 
 def _unknown(found: Unknown, language: Language) -> str:

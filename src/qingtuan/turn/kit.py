@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Protocol
@@ -12,6 +12,7 @@ from qingtuan.clock import Clock
 from qingtuan.confirmations.book import Book
 from qingtuan.confirmations.standing import StandingBook
 from qingtuan.events.choices import Choices
+from qingtuan.events.inbox import Received
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
 from qingtuan.events.outbox import Outbox
@@ -105,6 +106,17 @@ class Texts:
     zone: tzinfo
 
 
+Ready = Callable[[tuple[Received, ...]], Awaitable[tuple[Received, ...]]]
+"""Waits for what lies with the platform of messages that are about to be answered, and gives them with what came.
+It may be dropped in the middle, and called again for the same messages, also by the next process: what it fetched must
+stand in the events, from which a request is made anew."""
+
+
+async def as_they_are(messages: tuple[Received, ...]) -> tuple[Received, ...]:
+    """Wait for nothing."""
+    return messages
+
+
 @dataclass(frozen=True, slots=True)
 class Kit:
     """All of it."""
@@ -120,6 +132,7 @@ class Kit:
     people: People
     texts: Texts
     stage: Stage
+    ready: Ready = as_they_are
 
     @property
     def registry(self) -> Registry:

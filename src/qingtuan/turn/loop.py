@@ -7,9 +7,11 @@ a turn that was cut off at any instant goes on from there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from qingtuan.errors import ModelRefused, ModelUnreachable, QingtuanError
+from qingtuan.events.inbox import Received
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.events.outbox import Draft
@@ -25,6 +27,7 @@ from qingtuan.tools.run import STUCK, stuck
 from qingtuan.tools.tool import wire_name
 from qingtuan.turn.answered import answer_payload, streaming
 from qingtuan.turn.beside import quoted_in
+from qingtuan.turn.bursts import Burst, Outdated, within
 from qingtuan.turn.calls import NOT_OFFERED, Calls
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.progress import MessageOut, Outcome
@@ -38,7 +41,12 @@ class Loop:
     """Carries one turn to its end."""
 
     kit: Kit
-    turn: Turn
+    burst: Burst
+
+    @property
+    def turn(self) -> Turn:
+        """The turn with what was said in it by now."""
+        return self.burst.turn
 
     async def run(self) -> Outcome:
         """Work until there is a reply, a question, or an error that a sentence explains.
@@ -48,20 +56,55 @@ class Loop:
             Stopped: a tool says that the person stopped it.
             StorageFailed: nothing can be written down any more.
         """
-        calls = Calls(self.kit, self.turn)
         state = progressed(self._events())
-        calls.settle(state)
         started = state.begun or await self._start()
+        if started is None:
+            return "recalled"
+        calls = Calls(self.kit, self.turn, self.burst)
+        calls.settle(state)
         try:
-            return await self._rounds(frame(self.kit, self.turn, started), calls)
+            return await self._rounds(started, calls)
         except ModelUnreachable as error:
             return self._say(error.say(self.kit.language(self.turn)), "unreachable")
         except ModelRefused as error:
             return self._refused(error)
 
-    async def _start(self) -> Event:
-        """Begin the turn: with what the memory knows about it, and the event that says so."""
-        log = self.kit.record.log
+    async def _start(self) -> Event | None:
+        """Begin the turn: with what the memory knows about it, and the event that says so. None if it was recalled."""
+        while True:
+            await self._fetch()
+            turn = self.turn
+            if turn.gone:
+                return None
+            payload, failures = await self._prepared()
+            if turn is self.turn:  # nothing more was said meanwhile
+                return self._begin(payload, failures)
+
+    def _begin(self, payload: Mapping[str, object], failures: Iterable[str]) -> Event:
+        log, turn = self.kit.record.log, self.turn
+        with log.transaction():
+            started = log.append(Kind.TURN_STARTED, turn.place, {**turn.started_payload(), **payload}, cause=turn.cause)
+            for failure in failures:
+                log.append(Kind.TURN_FAILED, turn.place, {"detail": failure}, cause=turn.cause)
+        self.burst.begun = True
+        return started
+
+    async def _fetch(self) -> None:
+        """Wait for what lies with the platform of the messages, for a while at most."""
+        kit = self.kit
+        while messages := self.burst.unfetched:
+            found: Sequence[Received] = ()
+            with suppress(Outdated), self.burst.current(calling=True):
+                try:
+                    found = await within(kit.ready(messages), FETCHING, kit.record.clock) or ()
+                except QingtuanError as error:  # what came of it has to do
+                    detail = {"detail": str(error)}
+                    kit.record.log.append(Kind.TURN_FAILED, self.turn.place, detail, cause=self.turn.cause)
+                self.burst.settle()
+                self.burst.fetched(messages, found)
+
+    async def _prepared(self) -> tuple[dict[str, object], list[str]]:
+        """What the first event of the turn holds beside the messages, and what failed meanwhile."""
         failures: list[str] = []
         # Without tools that are found for it, or without memory, it can still talk.
         try:
@@ -75,13 +118,8 @@ class Loop:
         except QingtuanError as error:
             injected = None
             failures.append(str(error))
-        with log.transaction():
-            payload = {**self.turn.started_payload(), "memory": self._kept(injected) if injected else {"unread": True}}
-            payload |= {"tools": tools} if tools else {}
-            started = log.append(Kind.TURN_STARTED, self.turn.place, payload, cause=self.turn.cause)
-            for failure in failures:
-                log.append(Kind.TURN_FAILED, self.turn.place, {"detail": failure}, cause=self.turn.cause)
-        return started
+        payload: dict[str, object] = {"memory": self._kept(injected) if injected else {"unread": True}}
+        return payload | ({"tools": tools} if tools else {}), failures
 
     def _about(self) -> str:
         """What the turn is about: what was said, else what was quoted."""
@@ -111,25 +149,43 @@ class Loop:
         found = await kit.tools.find(words, reader, _FOR_SMALL_MODEL)
         return [wire_name(tool.name) for tool in found if not tool.core]
 
-    async def _rounds(self, scene: Frame, calls: Calls) -> Outcome:
+    async def _rounds(self, started: Event, calls: Calls) -> Outcome:
+        scene: Frame | None = None
         while True:
+            await self._fetch()
+            if self.turn.gone:
+                return "recalled"
+            if scene is None or scene.turn is not self.turn:
+                scene = frame(self.kit, self.turn, started)
             events = self._events()
             state = progressed(events)
-            if self.turn.confirmed and not state.resumed:
-                if not await calls.resume(self.turn.confirmed, scene.at(events)):
-                    return "refused"
-                continue
-            if state.open_calls:
-                await calls.run(state, scene.at(events))
-                continue
-            if (outcome := self._ended(state, events)) is not None:
-                return outcome
             try:
-                await self._ask(build(scene.at(events)))
+                if (outcome := await self._step(state, events, scene, calls)) is not None:
+                    return outcome
+            except Outdated:
+                calls.settle(progressed(self._events()))
             except ModelRefused as error:
                 if not repair(self.kit, self.turn, scene.at(events), error):
                     raise
-                scene = frame(self.kit, self.turn, state.begun or events[0])
+                scene = None
+
+    async def _step(self, state: Progressed, events: list[Event], scene: Frame, calls: Calls) -> Outcome | None:
+        """One step further; the outcome, if that was the last.
+
+        Raises:
+            Outdated: it is to be done anew, since something else was said by now.
+            ModelRefused: the model refuses what stands in the request.
+        """
+        if self.turn.confirmed and not state.resumed:
+            return None if await calls.resume(self.turn.confirmed, scene.at(events)) else "refused"
+        if state.open_calls:
+            with self.burst.current(calling=True):
+                await calls.run(state, scene.at(events))
+            return None
+        outcome = self._ended(state, events)
+        if outcome is None:
+            await self._ask(build(scene.at(events)))
+        return outcome
 
     def _ended(self, state: Progressed, events: list[Event]) -> Outcome | None:
         """The outcome if the turn is at its end, after saying what is still to be said; None if it goes on."""
@@ -137,6 +193,8 @@ class Loop:
             return "waiting"
         if state.replied:
             return "replied"
+        if state.overtaken:
+            return None
         if state.answered is not None and state.reply is not None:
             return self._reply(state.reply, state.answered, events)
         language = self.kit.language(self.turn)
@@ -154,17 +212,27 @@ class Loop:
         recorder = _Recorder(self.kit, self.turn, built)
         clock = self.kit.record.clock
         began = clock.monotonic()
-        async with streaming(self.kit.models, built.request, recorder) as pieces:
-            async for piece in pieces:
-                if isinstance(piece, Answer):
-                    self._record_answer(piece, built, recorder, clock.monotonic() - began)
-                    return
-                self._show(piece)
+        try:
+            with self.burst.current():
+                async with streaming(self.kit.models, built.request, recorder) as pieces:
+                    async for piece in pieces:
+                        if isinstance(piece, Answer):
+                            self.burst.settle()
+                            self._record_answer(piece, built, recorder, clock.monotonic() - began)
+                            return
+                        self._show(piece)
+        except Outdated:
+            recorder.cut_off(built.request.params.model)
+            self.kit.stage.show(self.turn.session.id, TakenBack())
+            raise
         raise ModelUnreachable(_NO_REPLY, detail="the stream ended without an answer")
 
     def _show(self, piece: ChatEvent) -> None:
         if isinstance(piece, (TextDelta, TakenBack)):
-            self.kit.stage.show(self.turn.session.id, piece)
+            session = self.turn.session.id
+            if self.kit.stage.streams(session):
+                self.burst.over = True
+            self.kit.stage.show(session, piece)
 
     def _record_answer(self, answer: Answer, built: Built, recorder: _Recorder, seconds: float) -> None:
         payload = answer_payload(answer, self.kit.models)
@@ -259,6 +327,8 @@ _STAYS = Words(
     "（带来的 {count} 个文件没有发到群里，要看就私聊我再问一次。）",
     "({count} of the files that it brought were not sent to the group; to see them, ask me once more in private.)",
 )
+FETCHING = 30.0
+"""Seconds in which what lies with a platform must have come."""
 _FOR_SMALL_MODEL = 8
 """Tools that are found for it; its own choice of them is narrower."""
 _DONE: Mapping[str, Words] = {
@@ -302,12 +372,19 @@ class _Recorder:
             "steps": [{"adapter": step.adapter, "changed": list(step.changed)} for step in built.steps],
         }
         self.event: str | None = None
+        self._going = False
 
     def requested(self, wire: WireRequest, model: str) -> None:
         facts = {"model": model, **self._facts}
         stored = self._kit.record.requests.store(wire, self._turn.place, facts, cause=self._turn.cause)
-        self.event = stored.id
+        self.event, self._going = stored.id, True
+
+    def cut_off(self, model: str) -> None:
+        """The newest request is not waited for."""
+        if self._going:
+            self._kit.record.log.append(Kind.MODEL_CUT_OFF, self._turn.place, {"model": model}, cause=self.event)
 
     def failed(self, model: str, reason: str, *, again: bool) -> None:
         payload = {"model": model, "reason": reason, "again": again}
+        self._going = False
         self._kit.record.log.append(Kind.MODEL_FAILED, self._turn.place, payload, cause=self.event or self._turn.cause)

@@ -25,8 +25,6 @@ class Job:
     """Whose it is: others do not stop it."""
     dropped: Callable[[], None] = lambda: None
     """Called instead of `run` if it is stopped before it has begun."""
-    messages: tuple[str, ...] = ()
-    """The stored messages that it is about."""
 
 
 class SessionQueues:
@@ -153,25 +151,6 @@ class SessionQueues:
             return self._workers[session].cancel()
         for task, (held, job) in self._held.items():
             if held == session and person in (None, job.person):
-                del self._held[task]
-                task.cancel()
-                job.dropped()
-                return True
-        return False
-
-    def withdraw(self, session: str, message: str) -> bool:
-        """Stop the turn that is about nothing but this message, running or not. False if there is none to stop."""
-        about = (message,)
-        if (running := self._running.get(session)) is not None and running.messages == about:
-            return self.stop(session)
-        if (
-            waiting := next((job for job in self._waiting.get(session, ()) if job.messages == about), None)
-        ) is not None:
-            self._waiting[session].remove(waiting)
-            waiting.dropped()
-            return True
-        for task, (held, job) in self._held.items():
-            if held == session and job.messages == about:
                 del self._held[task]
                 task.cancel()
                 job.dropped()

@@ -10,8 +10,10 @@ from decimal import Decimal
 
 from qingtuan.confirmations.visible import escaped
 from qingtuan.errors import NotThere
+from qingtuan.events.inbox import Inbox
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
+from qingtuan.events.turns import SAYING
 from qingtuan.language import Language, Words
 from qingtuan.prompt.view import LAYERS
 
@@ -56,10 +58,11 @@ def trace(log: Log, name: str) -> Trace:
     if turn is None or not events:
         raise NotThere(Words(f"没有 {name} 这一轮。", f"There is no turn {name}."))
     started = next((event for event in events if event.kind is Kind.TURN_STARTED), None)
-    messages = started.payload.get("messages", ()) if started else ()
-    before = [event for event in map(log.get, messages) if event is not None]
-    causes = [log.get(started.cause)] if started and started.cause and not before else []
-    return Trace(turn, (*before, *(event for event in causes if event), *events))
+    named = [name for event in events if event.kind in SAYING for name in event.payload.get("messages", ())]
+    said = [event for event in map(log.get, named) if event is not None]
+    causes = [log.get(started.cause)] if started and started.cause and not said else []
+    found = (*said, *(event for event in causes if event), *events)
+    return Trace(turn, tuple(sorted(found, key=lambda event: event.seq)))
 
 
 def _newest(log: Log) -> str | None:
@@ -71,8 +74,8 @@ def _turn_of(log: Log, event_id: str) -> str | None:
     event = log.get(event_id)
     if event is None or event.place.turn:
         return event.place.turn if event else None
-    started = [found for found in log.caused_by(event_id) if found.kind is Kind.TURN_STARTED]
-    return started[0].place.turn if started else None
+    begun = [found for found in log.caused_by(event_id) if found.kind in SAYING and found.place.turn]
+    return begun[0].place.turn if begun else Inbox(log).turn_of(event_id)
 
 
 def timeline(found: Trace, language: Language, zone: tzinfo) -> str:
@@ -138,6 +141,18 @@ def _started(event: Event, language: Language) -> _Told:
         if name in noted
     ]
     return (f"{_BEGAN.say(language)} {' · '.join(parts) or _NO_MEMORY.say(language)}",)
+
+
+def _joined(event: Event, language: Language) -> _Told:
+    return ((_INSTEAD if "instead" in event.payload else _JOINED).say(language),)
+
+
+def _recalled(_: Event, language: Language) -> _Told:
+    return (_RECALLED.say(language),)
+
+
+def _cut_off(event: Event, language: Language) -> _Told:
+    return (f"{_CUT_OFF.say(language)} {event.payload['model']}",)
 
 
 def _requested(event: Event, language: Language) -> _Told:
@@ -234,6 +249,9 @@ def _short(text: str) -> str:
 _TELLERS: dict[Kind, Callable[[Event, Language], _Told]] = {
     Kind.MESSAGE_RECEIVED: _received,
     Kind.TURN_STARTED: _started,
+    Kind.TURN_JOINED: _joined,
+    Kind.MESSAGE_RECALLED: _recalled,
+    Kind.MODEL_CUT_OFF: _cut_off,
     Kind.MODEL_REQUESTED: _requested,
     Kind.MODEL_ANSWERED: _answered,
     Kind.MODEL_FAILED: _failed,
@@ -261,6 +279,10 @@ _MEMORY = {
     "recalled": Words("带上想起的记忆", "with recalled memory"),
 }
 _NO_MEMORY = Words("没有带记忆", "without memory")
+_JOINED = Words("又来一条，并进这一轮", "one more message joined")
+_INSTEAD = Words("改过的一条顶替了原来的", "an edited message took the place of what it was")
+_RECALLED = Words("一条消息收回了", "a message was recalled")
+_CUT_OFF = Words("不等了，重新问", "not waited for, asked anew:")
 _ASKED = Words("请求", "request to")
 _LAYERS = Words("层和字数：", "layers, characters:")
 _STEPS = Words("适配：", "adapters:")
@@ -302,6 +324,7 @@ _OUTCOMES = {
     "failed": Words("没办成", "failed"),
     "refused": Words("不允许", "refused"),
     "stopped": Words("被叫停", "stopped"),
+    "recalled": Words("消息收回了", "recalled"),
     "open": Words("还没结束", "not ended"),
 }
 _SUMMARY = Words(

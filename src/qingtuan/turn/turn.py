@@ -10,6 +10,7 @@ from qingtuan.events.inbox import Received
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
 from qingtuan.events.sessions import Session
+from qingtuan.events.turns import messages_in
 from qingtuan.identity.scopes import Reader
 from qingtuan.identity.trust import Risk
 from qingtuan.models.chat import Call
@@ -30,7 +31,7 @@ class Turn:
     account: str
     channel: str
     messages: tuple[Received, ...]
-    """What was said; empty in a turn that goes on after a yes."""
+    """What was said, by now; empty in a turn that goes on after a yes, and when all of it was recalled."""
     cause: str
     """The event that set it off: the (last) message, or the answer to a question."""
     confirmed: str | None = None
@@ -47,6 +48,11 @@ class Turn:
     def words(self) -> str:
         """What the speaker wrote, in this turn or in the one that it carries on."""
         return "\n".join(message.text for message in self.messages or self.carries_on)
+
+    @property
+    def gone(self) -> bool:
+        """Whether there is nothing left to answer: all that was said was recalled."""
+        return not (self.messages or self.carries_on or self.confirmed)
 
     def going_on(self, turn: str, *, cause: str, confirmed: str | None = None) -> Turn:
         """The turn that takes this one up again after the answer `cause` to its question."""
@@ -87,6 +93,8 @@ class Progressed:
     """Whether a reply is in the outbox."""
     waiting: bool
     """Whether a call of this turn waits for a confirmation."""
+    overtaken: bool
+    """Whether more was said after the newest answer: it then is not the last one."""
 
     @property
     def reply(self) -> str | None:
@@ -104,7 +112,8 @@ def progressed(events: Sequence[Event]) -> Progressed:
     """Read a turn's state from its events alone; nothing else holds it. What was erased of a turn that has ended is
     passed over."""
     events = [event for event in events if not event.forgotten]
-    answers = [event for event in events if event.kind is Kind.MODEL_ANSWERED]
+    rounds = [event for event in events if event.kind is Kind.MODEL_ANSWERED]
+    answers = [event for event in since_redone(events) if event.kind is Kind.MODEL_ANSWERED]
     starts = [event for event in events if event.kind is Kind.TOOL_STARTED]
     finished = {event.payload["call"]: event for event in events if event.kind is Kind.TOOL_FINISHED}
     begun = {event.payload["call"]: event for event in starts}
@@ -117,7 +126,7 @@ def progressed(events: Sequence[Event]) -> Progressed:
     }
     return Progressed(
         begun=next((event for event in events if event.kind is Kind.TURN_STARTED), None),
-        rounds=len(answers),
+        rounds=len(rounds),
         answered=answers[-1] if answers else None,
         open_calls=tuple(
             call for call in calls if call.id not in finished and (call.id not in begun or call.id in again)
@@ -126,7 +135,33 @@ def progressed(events: Sequence[Event]) -> Progressed:
         resumed=any(event.payload.get("resumed") for event in starts),
         replied=any(event.kind is Kind.MESSAGE_SENT and event.payload["kind"] == "reply" for event in events),
         waiting=any(event.payload["status"] == "waiting" for event in finished.values()),
+        overtaken=bool(answers)
+        and any(event.kind is Kind.TURN_JOINED and event.seq > answers[-1].seq for event in events),
     )
+
+
+def since_redone(events: Sequence[Event]) -> Sequence[Event]:
+    """The events of a turn since something that it is about was last edited or recalled: of what the model had answered
+    and looked up by then, nothing counts any more."""
+    for place in range(len(events) - 1, -1, -1):
+        event = events[place]
+        if event.kind is Kind.MESSAGE_RECALLED or (event.kind is Kind.TURN_JOINED and event.payload.get("instead")):
+            return events[place + 1 :]
+    return events
+
+
+def is_open(events: Sequence[Event]) -> bool:
+    """Whether others may still join a turn with these events: nothing was said in it, and the model may answer to them
+    with its tools."""
+    state = progressed(events)
+    asked = any(event.kind is Kind.MESSAGE_SENT and event.payload["kind"] != "notice" for event in events)
+    ends = any(event.kind is Kind.TURN_FINISHED for event in events)
+    return not (asked or ends or state.waiting or state.reply is not None or state.rounds >= MAX_ROUNDS - 1)
+
+
+def has_acted(events: Sequence[Event]) -> bool:
+    """Whether a call that changes something has begun: what it was made for then stays said."""
+    return any(event.kind is Kind.TOOL_STARTED and event.payload["risk"] != Risk.READ for event in events)
 
 
 def read_back(log: Log, started: Event, session: Session, reader: Reader) -> Turn:
@@ -136,13 +171,15 @@ def read_back(log: Log, started: Event, session: Session, reader: Reader) -> Tur
     def received(names: Sequence[str]) -> tuple[Received, ...]:
         return tuple(Received.of(event) for event in map(log.get, names) if event is not None)
 
+    said = messages_in(log.of_turn(started.place.turn)) if started.place.turn else payload["messages"]
+
     return Turn(
         id=started.place.turn or "",
         session=session,
         reader=reader,
         account=payload["account"],
         channel=payload["channel"],
-        messages=received(payload["messages"]),
+        messages=received(said),
         cause=started.cause or started.id,
         confirmed=payload.get("confirmed"),
         carries_on=received(payload.get("carries_on", ())),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
@@ -9,6 +10,7 @@ from qingtuan.capabilities.working_set import working_set
 from qingtuan.dates import mentions
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
+from qingtuan.events.turns import SAYING
 from qingtuan.identity.evidence import spoken
 from qingtuan.memory.periods import periods
 from qingtuan.models.routing import Route
@@ -51,7 +53,7 @@ class Frame:
 def frame(kit: Kit, turn: Turn, started: Event) -> Frame:
     """Read everything that a turn's requests depend on, once."""
     language = kit.language(turn)
-    messages = beside(kit.record.log, (message.event for message in turn.messages))
+    messages = beside(kit.record.log, _messages(kit, turn, started))
     card = kit.texts.personas.card(turn.session.space)
     injected = started.payload.get("memory", {})
     own_words, _ = spoken(turn.words)
@@ -60,7 +62,7 @@ def frame(kit: Kit, turn: Turn, started: Event) -> Frame:
         now=local_time(kit, turn, started.time),
         reader=turn.reader,
         account=turn.account,
-        before=_before(kit, turn, started),
+        before=_before(kit, turn, started, {message.id for message in messages}),
         current=(),
         words=turn.words,
         own_words=own_words,
@@ -112,9 +114,19 @@ def _spellings(value: date) -> list[str]:
     return [str(value), f"{value:%Y-%m-%d}"]
 
 
-def _before(kit: Kit, turn: Turn, started: Event) -> tuple[Said, ...]:
+def _messages(kit: Kit, turn: Turn, started: Event) -> tuple[Event, ...]:
+    """Every message that the turn was ever about: where one stands that was edited, its other wording stood."""
+    now = {message.event.id: message.event for message in turn.messages}
+    if list(now) == list(started.payload["messages"]):
+        return tuple(now.values())
+    events = kit.record.log.of_turn(turn.id)
+    named = (name for event in events if event.kind in SAYING for name in event.payload.get("messages", ()))
+    found = ((name, now.get(name) or kit.record.log.get(name)) for name in dict.fromkeys(named))
+    return tuple(event for _, event in found if event is not None)
+
+
+def _before(kit: Kit, turn: Turn, started: Event, own: Collection[str]) -> tuple[Said, ...]:
     events = kit.summaries.window(turn.session, KINDS)
-    own = {message.event.id for message in turn.messages}
     earlier = [
         event
         for event in events

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from qingtuan.confirmations.confirmation import Confirmation
 from qingtuan.errors import NotAllowed, QingtuanError, Stopped
@@ -17,6 +17,7 @@ from qingtuan.language import Words
 from qingtuan.messages import Origin, Space
 from qingtuan.tools.run import refusal
 from qingtuan.turn import calls, troubles
+from qingtuan.turn.bursts import Burst, Bursts
 from qingtuan.turn.calls import Calls
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.loop import Loop, done_so_far
@@ -37,23 +38,34 @@ class Work:
     queues: SessionQueues
     after_turn: Callable[[Turn, Outcome], None]
     """Told of each turn that ended, for what is due then: never in the way of a reply."""
+    bursts: Bursts = field(default_factory=Bursts)
+    """The turns that wait or work, and what may still join them."""
 
-    def queue(self, turn: Turn, *, first: bool = False, wait: float = 0.0) -> None:
+    def queue(self, burst: Burst, *, first: bool = False, wait: float = 0.0) -> None:
         """Queue a turn; with `first` it goes before all that wait in its session. `wait` is a cool-down in seconds,
         in which the session's other turns go on."""
+        turn = burst.turn
+        self.bursts.add(burst)
 
         async def run() -> None:
-            await self._carry(turn)
+            try:
+                await self._carry(burst)
+            finally:
+                self.bursts.remove(burst)
 
         def dropped() -> None:
-            self._finish(turn, "stopped")
-            self._tell(turn, "stopped")
+            self.bursts.remove(burst)
+            self._end(burst, "recalled" if burst.turn.gone else "stopped")
 
-        job = Job(run, turn.reader.person, dropped, tuple(message.event.id for message in turn.messages))
+        job = Job(run, turn.reader.person, dropped)
         if wait > 0:
             self.queues.hold(turn.session.id, job, lambda: self.kit.record.clock.sleep(wait))
         else:
             self.queues.put(turn.session.id, job, first=first)
+
+    def burst(self, turn: Turn, *, gathers: bool = False, begun: bool = False) -> Burst:
+        """A turn, to be queued: others may join it. `gathers`, `begun`: as for `Burst`."""
+        return Burst(turn, self.kit.record.log, self.kit.record.clock, gathers=gathers, begun=begun)
 
     def read_back(self, started: Event) -> Turn:
         """The turn that a `turn.started` began.
@@ -95,7 +107,7 @@ class Work:
         except (KeyError, NotAllowed) as error:
             self.give_up(started, str(error))
         else:
-            self.queue(turn)
+            self.queue(self.burst(turn, begun=True))
 
     def give_up(self, event: Event, why: str) -> None:
         """End what a message or a `turn.started` called for: whose it was may not speak here any more."""
@@ -136,59 +148,69 @@ class Work:
             return replace(turn, reader=reader)
         raise NotAllowed(_LINKED if reader.is_(turn.reader.person) else _ANOTHER)
 
-    def _refuse(self, turn: Turn, error: NotAllowed) -> None:
-        """End a turn that must not begin. Its words are told only to whom it belongs."""
+    def _refuse(self, turn: Turn, error: NotAllowed) -> Outcome:
+        """Note of a turn that must not begin why. Its words are told only to whom it belongs."""
         if asked := self.kit.book.get(turn.confirmed or ""):
             self.leave_undone(asked, str(error))
         self._failure(turn, str(error))
         if error.words is _LINKED:
             with self.saying() as say:
                 say(_by_code(turn, _LINKED.say(self.kit.language(turn))), turn.place, turn.cause)
-        self._finish(turn, "refused")
-        self._tell(turn, "refused")
+        return "refused"
 
-    async def _carry(self, turn: Turn) -> None:
+    async def _carry(self, burst: Burst) -> None:
         outcome: Outcome = "failed"
+        session = burst.turn.session.id
         try:
-            turn = self._as_now(turn)
-        except NotAllowed as error:
-            self._refuse(turn, error)
-            return
-        try:
-            outcome = await self._outcome(turn)
-            self.queues.settle(turn.session.id)
-            self._finish(turn, outcome)
-            await self._commit(turn)
+            outcome = await self._outcome(burst)
+            burst.over = True
+            self.queues.settle(session)
+            self._finish(burst, outcome)
+            await self._commit(burst.turn)
         except Exception:
             # Not even the end could be written down. Whoever watches must not wait for it for ever.
-            self.kit.stage.show(turn.session.id, TurnEnded(turn.id, outcome))
+            self.kit.stage.show(session, TurnEnded(burst.turn.id, outcome))
             raise
-        self._tell(turn, outcome)
+        self._tell(burst.turn, outcome)
 
-    async def _outcome(self, turn: Turn) -> Outcome:
+    async def _outcome(self, burst: Burst) -> Outcome:
         try:
-            return await Loop(self.kit, turn).run()
+            await burst.gathered()
+            if burst.turn.gone:
+                return "recalled"
+            try:
+                burst.turn = self._as_now(burst.turn)
+            except NotAllowed as error:
+                return self._refuse(burst.turn, error)
+            return await Loop(self.kit, burst).run()
         except asyncio.CancelledError:
-            if not self.queues.stopped(turn.session.id):
+            if not self.queues.stopped(burst.turn.session.id):
                 raise  # the process ends: the turn is taken up again at the next start
             take_back_cancel()
             return "stopped"
         except Stopped:
             return "stopped"
         except QingtuanError as error:
-            return self._broke(turn, self._sentence(turn, error), str(error))
+            return self._broke(burst.turn, self._sentence(burst.turn, error), str(error))
         except Exception as error:  # noqa: BLE001 (the edge of a turn)
-            return self._broke(turn, BROKE.say(self.kit.language(turn)), repr(error))
+            return self._broke(burst.turn, BROKE.say(self.kit.language(burst.turn)), repr(error))
 
-    def _finish(self, turn: Turn, outcome: Outcome) -> None:
+    def _end(self, burst: Burst, outcome: Outcome) -> None:
+        """End a turn that nobody carries any further."""
+        self._finish(burst, outcome)
+        self._tell(burst.turn, outcome)
+
+    def _finish(self, burst: Burst, outcome: Outcome) -> None:
         """Write down how a turn ended. One that did not come to its own end gets one for each of its calls, too:
-        nothing of it may run later."""
-        log = self.kit.record.log
+        nothing of it may run later. Of one that was recalled before it began there is nothing to write."""
+        log, turn = self.kit.record.log, burst.turn
+        if outcome == "recalled" and not burst.begun:
+            return
         with self.saying() as say, log.transaction():
             if outcome not in ("replied", "waiting"):
                 if progressed(log.of_turn(turn.id)).begun is None:
                     log.append(Kind.TURN_STARTED, turn.place, turn.started_payload(), cause=turn.cause)
-                Calls(self.kit, turn).close(calls.STOPPED if outcome == "stopped" else calls.BROKE)
+                Calls(self.kit, turn).close(calls.STOPPED if outcome in ("stopped", "recalled") else calls.BROKE)
             if outcome == "stopped" and (done := self._done(turn)):
                 say(_by_code(turn, done), turn.place, turn.cause)
             for told in troubles.of_turn(self.kit, turn):

@@ -16,6 +16,7 @@ from typing import Any
 from qingtuan.events.erasing import erase, of_person, unfinished
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
+from qingtuan.events.turns import messages_in
 from qingtuan.identity.scopes import Scope
 from qingtuan.memory.erasing.copies import Shown, shown_of
 from qingtuan.memory.erasing.plan import Plan
@@ -342,8 +343,7 @@ class Forgetting:
 
     def _answered(self, turn: Iterable[Event]) -> str:
         """What was said that a turn answers."""
-        names = [name for event in turn if event.kind is Kind.TURN_STARTED for name in event.payload["messages"]]
-        said = filter(None, map(self._log.get, names))
+        said = filter(None, map(self._log.get, messages_in(turn)))
         return "\n".join(text for event in said for text in said_by(event))
 
     def _is_made_of(self, event: Event, whole: Whole, own: Mapping[str, Event]) -> bool:

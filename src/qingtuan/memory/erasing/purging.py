@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from qingtuan.events.erasing import erase, unfinished
+from qingtuan.events.inbox import Inbox
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
 from qingtuan.events.overheard import delete_overheard
+from qingtuan.events.turns import SAYING
 from qingtuan.identity.people import People
 from qingtuan.identity.scopes import Scope
 from qingtuan.memory.acts import By
@@ -100,6 +102,7 @@ class Purging:
         self._log = log
         self._people = people
         self._summaries = summaries
+        self._inbox = Inbox(log)
 
     def found(self, known: Known, by: By) -> Found:
         """All that goes with an entry, if `by` erases it."""
@@ -186,7 +189,8 @@ class Purging:
         for event in map(self._log.get, filter(None, causes)):
             message = self._message(event) if event is not None else None
             if message is not None:
-                found[message.id] = message
+                # With what it was before it was edited.
+                found |= {one.id: one for one in self._inbox.versions(message) if not one.forgotten}
         return tuple(found.values())
 
     def _message(self, event: Event) -> Event | None:
@@ -202,7 +206,8 @@ class Purging:
         """What happened because a message was said: its turn, or the answer to it as a command; and what was asked
         beside the conversation in that session since."""
         caused = [event for event in self._log.caused_by(said.id) if not event.forgotten]
-        turns = {event.place.turn for event in caused if event.kind is Kind.TURN_STARTED and event.place.turn}
+        turns = {event.place.turn for event in caused if event.kind in SAYING and event.place.turn}
+        turns |= {turn for turn in (self._inbox.turn_of(said.id),) if turn}  # it may have gone along with another one
         of_turns = [event for turn in turns for event in self._log.of_turn(turn) if not event.forgotten]
         beside = each(
             self._log,

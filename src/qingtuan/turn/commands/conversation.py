@@ -64,7 +64,7 @@ def conversation_commands(
         Command(
             ("清空", "clear", "重置"), Words("清空当前对话的上下文", "empty this session's context"), clear, steers=True
         ),
-        Command(("停", "stop"), Words("停下正在做的事", "stop what is running"), stop, short_help=True),
+        Command(("停", "stop"), Words("停下正在做的事", "stop what is running"), stop, overtakes=True, short_help=True),
         Command(("确认", "confirm"), Words("答应一件等确认的事", "agree to what waits"), nothing_open, usage="[CODE]"),
         Command(("取消", "cancel"), Words("不做一件等确认的事", "drop what waits"), nothing_open, usage="[CODE]"),
     ]

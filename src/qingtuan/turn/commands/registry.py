@@ -69,6 +69,8 @@ class Command:
     waits: bool = False
     """Whether it waits for turns and for a model. It then is not done again by itself after a restart, which would have
     to wait, too."""
+    overtakes: bool = False
+    """Whether it goes before all that waits in its chat, and leaves what is being gathered as it is."""
     opens: bool = False
     """Whether it is obeyed in a group that is not enabled: it enables one."""
     prints: Prints = Prints.NOTHING
