@@ -217,10 +217,11 @@ class Bursts:
         turns = (burst.turn for bursts in self._of.values() for burst in bursts)
         return any(turn.account == account and turn.session.space == space for turn in turns)
 
-    def begin(self, session: str) -> None:
-        """No turn of a session waits for more."""
-        for burst in self._of.get(session, ()):
-            burst.begin()
+    def begin(self, session: str | None = None) -> None:
+        """No turn of a session, or of any, waits for more."""
+        for name in (session,) if session is not None else tuple(self._of):
+            for burst in self._of.get(name, ()):
+                burst.begin()
 
     def surplus(self, persons: Collection[str]) -> int:
         """How many messages of these persons wait beyond one for each turn."""

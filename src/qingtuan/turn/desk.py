@@ -139,7 +139,9 @@ class Desk:
         burst = self._joinable(inbound, reader) if meant is None else None
         admitted = self._admit(inbound, person, meant, burst)
         if burst is not None and isinstance(admitted, Refused):
-            burst, admitted = None, self._admit(inbound, person, meant)
+            # Together they are more than somebody may say at once: it stands alone.
+            burst, inbound = None, replace(inbound, gathers=False)
+            admitted = self._admit(inbound, person, meant)
         if isinstance(admitted, Refused) or reader is None:
             refused = admitted if isinstance(admitted, Refused) else Refused(Reason.SHARED_ID)
             self._silence.keep(inbound, refused, person.id if person else None)
@@ -210,6 +212,7 @@ class Desk:
         waiting = [event for event in self._inbox.open() if event.id not in taken]
         for event in waiting:
             await self._take_again(event)
+        self._work.bursts.begin()  # whoever was still saying something has said it by now
         return len(begun) + len(unresumed) + len(waiting)
 
     async def settle(self) -> None:
