@@ -15,7 +15,7 @@ from qingtuan.identity.trust import Risk
 from qingtuan.messages import Remote
 from qingtuan.tools.tool import ToolContext
 from qingtuan.turn.loop import FETCHING
-from tests.fakes.hasty import Door, Hasty, held, held_clock, made_anew, said, well_formed
+from tests.fakes.hasty import CHAT, Door, Hasty, held, held_clock, made_anew, said, well_formed
 from tests.fakes.turns import GROUP, GUEST, MEMBER, OWNER_QQ, World, calls, in_order, last, says, tool_of
 from tests.turn.conftest import Opener
 
@@ -192,7 +192,7 @@ async def test_what_comes_before_the_first_output_joins(world: World, owner: Has
     assert [said(request) for request in world.model.requests] == [["查一下天气"], ["查一下天气", "上海的"]]
     assert world.model.closed == 2, "the first request was let go"
     (joined,) = world.events(Kind.TURN_JOINED)
-    assert world.log.get(joined.payload["messages"][0]).payload["text"] == "上海的"
+    assert joined.payload["messages"] == [world.events(Kind.MESSAGE_RECEIVED)[-1].id]
     (cut,) = world.events(Kind.MODEL_CUT_OFF)
     assert cut.cause == world.events(Kind.MODEL_REQUESTED)[0].id
     assert world.ended[0][0].words == "查一下天气\n上海的"
@@ -275,7 +275,7 @@ async def test_after_the_first_output_it_is_a_turn_of_its_own(world: World, owne
     door = Door()
     world.model.pause = door
     await owner.writes("一")
-    session = world.record.sessions.running(world.events(Kind.MESSAGE_RECEIVED)[0].place.space, "owner").id
+    session = world.record.sessions.running(CHAT, "owner").id
     with world.kit.stage.watch(session, streaming=True):
         await owner.waits(2)
         await door.reached()

@@ -187,7 +187,9 @@ class _Builder:
         payload, beside = received.payload, self._beside.pop(received.id, [])
         quoted = [event for event in beside if event.kind is Kind.TALK_QUOTED]
         if overheard := [event for event in beside if event.kind is Kind.TALK_OVERHEARD]:
-            yield self._said(ChatMessage("user", _overheard_text(overheard, self._language)), received, Origin.FORWARD, turn)
+            yield self._said(
+                ChatMessage("user", _overheard_text(overheard, self._language)), received, Origin.FORWARD, turn
+            )
         for event in quoted:
             text = _quoted_text(event, received, self._language)
             yield self._said(ChatMessage("user", text), received, event.origin, turn)
