@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Any
 from qingtuan.app.channels import channels_of
 from qingtuan.channels.entry import Entries, EntryHealth
 from qingtuan.events.kinds import Kind
-from qingtuan.events.log import Event
+from qingtuan.events.log import Event, Place
+from qingtuan.events.outbox import Draft
 from qingtuan.messages import Space
 from tests.fakes.conversation import Conversation
 from tests.fakes.telegram_server import GROUP, TOKEN, TelegramServer
@@ -51,11 +53,6 @@ class Room:
         await self.chat.restart()
         await self.open()
 
-    async def die(self) -> None:
-        """As `restart`, but for a process that could say nothing more to the platform."""
-        self.server.faults["getUpdates"].clear()
-        await self.restart()
-
     def health(self) -> EntryHealth:
         assert self.entries is not None
         (health,) = (one for one in self.entries.health() if one.name == "telegram")
@@ -73,11 +70,43 @@ class Room:
         to = more.get("to", 5)
         before = len(self.server.chats[to].by_bot())
         await self.server.say(text, **more)
-        await self.server.replies(before + 1, to)
+        await self.until(lambda: len(self.server.chats[to].by_bot()) > before)
         return self.server.texts(to)
+
+    async def until(self, what: Callable[[], Any], patience: float = 20.0) -> Any:
+        """Let time pass until something is so, and give it. On the instance's clock half a second goes by in each
+        moment of ours."""
+        async with asyncio.timeout(patience):
+            while not (found := what()):
+                self.pass_time(0.5)
+                await asyncio.sleep(0.01)
+        return found
+
+    async def quiet(self, seconds: float = 10.0) -> None:
+        """Let time pass in which whatever is to come comes."""
+        for _ in range(int(seconds * 2)):
+            self.pass_time(0.5)
+            await asyncio.sleep(0.01)
 
     def pass_time(self, seconds: float) -> None:
         self.chat.clock.advance(timedelta(seconds=seconds))
+
+    def put(self, text: str, space: Space = PRIVATE, **fields: Any) -> Event:
+        """Put a message into the outbox."""
+        draft = Draft("telegram", text, **{"kind": "notice", **fields})
+        return self.chat.app.kit.record.outbox.put(draft, Place("s_1", space, None, "owner"))
+
+    def state(self, message: Event) -> str:
+        """What became of a message of the outbox."""
+        row = self.chat.app.kit.record.log.database.row("SELECT state FROM outbox WHERE event = ?", (message.id,))
+        assert row is not None
+        return str(row["state"])
+
+    async def sent(self, text: str, space: Space = PRIVATE, **fields: Any) -> str:
+        """Send a message and give what became of it."""
+        message = self.put(text, space, **fields)
+        await self.until(lambda: self.state(message) in ("sent", "refused", "unknown"))
+        return self.state(message)
 
 
 @asynccontextmanager

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Protocol
 
 from qingtuan.channels.base import Deliveries, Part
@@ -21,6 +22,7 @@ from qingtuan.channels.telegram.ids import Ref
 from qingtuan.channels.telegram.inbound import CHANNEL, Membership
 from qingtuan.channels.telegram.moves import Moves
 from qingtuan.channels.telegram.receiving import Connection, Line, Taking
+from qingtuan.channels.telegram.topics import topic_of
 from qingtuan.channels.telegram.webhook import bounded
 from qingtuan.clock import Clock
 from qingtuan.errors import FetchFailed, StorageFailed
@@ -85,6 +87,7 @@ class TelegramEntry:
         ways = Ways(
             render=outside.render,
             buttons=self._buttons.under,
+            topic=partial(topic_of, log),
             read=outside.read,
             ready=lambda: self._line.reachable,
             refused=self._refused,
