@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +16,7 @@ from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
 from qingtuan.events.outbox import Draft
 from qingtuan.messages import Space
+from qingtuan.tools.registry import Provider
 from tests.fakes.conversation import Conversation
 from tests.fakes.telegram_server import GROUP, TOKEN, TelegramServer
 
@@ -26,7 +27,9 @@ HIKE = Space("group", f"tg:{GROUP}")
 class Room:
     """Both ends of it."""
 
-    def __init__(self, folder: Path, server: TelegramServer, **environ: str) -> None:
+    def __init__(
+        self, folder: Path, server: TelegramServer, *, tools: Mapping[str, Provider] | None = None, **environ: str
+    ) -> None:
         settings = {
             "OWNER__ACCOUNTS": json.dumps(["tg:5"]),
             "ACCESS__GROUPS": json.dumps([HIKE.id]),
@@ -36,7 +39,7 @@ class Room:
             "SERVER__PORT": "0",
         }
         self.server = server
-        self.chat = Conversation(folder, tools=None, **{**settings, **environ})
+        self.chat = Conversation(folder, tools=tools, **{**settings, **environ})
         self._running = AsyncExitStack()
         self.entries: Entries | None = None
 
@@ -110,10 +113,10 @@ class Room:
 
 
 @asynccontextmanager
-async def room(folder: Path, **environ: str) -> AsyncIterator[Room]:
+async def room(folder: Path, *, tools: Mapping[str, Provider] | None = None, **environ: str) -> AsyncIterator[Room]:
     """A room in which nobody has said anything; the channel is not open yet."""
     server = await TelegramServer().start()
-    made = Room(folder, server, **environ)
+    made = Room(folder, server, tools=tools, **environ)
     try:
         async with made.chat:
             try:

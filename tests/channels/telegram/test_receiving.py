@@ -214,7 +214,7 @@ async def test_the_reply_in_a_group_quotes_and_stays_in_its_topic(telegram: Room
 
 
 async def test_a_group_that_became_a_supergroup_goes_on_as_it_was(tmp_path: Path) -> None:
-    async with room(tmp_path, ACCESS__GROUPS=json.dumps(["tg:-777"])) as telegram:
+    async with room(tmp_path, tools=None, ACCESS__GROUPS=json.dumps(["tg:-777"])) as telegram:
         await telegram.open()
         old = telegram.server.group(-777, type="group")
         await telegram.server.say("@TestNameBot eins", to=-777, **MENTION)
@@ -254,7 +254,7 @@ async def test_privacy_mode_is_told_and_its_absence_not(closed: Room) -> None:
 
 async def test_an_address_with_a_slash_at_its_end_is_the_same(tmp_path: Path) -> None:
     server = await TelegramServer().start()
-    made = Room(tmp_path, server, CHANNELS__TELEGRAM__API_SERVER=f"{server.url}/")
+    made = Room(tmp_path, server, tools=None, CHANNELS__TELEGRAM__API_SERVER=f"{server.url}/")
     async with made.chat:
         await made.open()
         assert await made.ask("hello")
@@ -266,7 +266,7 @@ async def test_a_proxy_is_used_for_all_of_it(tmp_path: Path) -> None:
     server = await TelegramServer().start()
     # The proxy of plain HTTP is asked for whole addresses; the fake answers them as its own.
     away = {"CHANNELS__TELEGRAM__API_SERVER": "http://api.invalid", "CHANNELS__TELEGRAM__PROXY": server.url}
-    made = Room(tmp_path, server, **away)
+    made = Room(tmp_path, server, tools=None, **away)
     async with made.chat:
         await made.open()
         assert await made.ask("hello")

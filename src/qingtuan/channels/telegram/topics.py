@@ -29,4 +29,7 @@ def _before(log: Log, event: Event) -> Event | None:
     """What an event goes back to."""
     if event.kind is Kind.CONFIRMATION_ANSWERED and (answer := event.payload.get("message")):
         return log.get(str(answer))
+    if event.cause is None and event.place.turn is not None:  # a question, which its turn asks
+        started = (one for one in log.of_turn(event.place.turn) if one.kind is Kind.TURN_STARTED)
+        event = next(started, event)
     return log.get(event.cause) if event.cause else None
