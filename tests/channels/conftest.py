@@ -7,12 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from qingtuan.clock import ManualClock
+from tests.fakes.clocks import StillClock
 from tests.fakes.turns import START, Plan, World
 
 
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
-    world = World(Plan(folder=tmp_path, clock=ManualClock(START)))
+def clock() -> StillClock:
+    return StillClock(START)
+
+
+@pytest.fixture
+async def world(tmp_path: Path, clock: StillClock) -> AsyncIterator[World]:
+    world = World(Plan(folder=tmp_path, clock=clock))
     yield world
     await world.close()

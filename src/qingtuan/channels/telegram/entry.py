@@ -119,6 +119,7 @@ class TelegramEntry:
     async def start(self) -> None:
         log = self._host.kit.record.log
         self._deliveries = Deliveries(self._channel, log)
+        self._deliveries.start()
         self._line.changed = self._deliveries.wake_all
         self._unlisten = log.listen(self._heard)
         self._running = asyncio.create_task(self._run(), name="telegram in")
