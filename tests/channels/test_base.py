@@ -3,115 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pytest
 
-from qingtuan.channels.base import Deliveries, Delivery, Part, Waits
-from qingtuan.channels.pace import UNPACED, Pace, Rate
-from qingtuan.clock import ManualClock
+from qingtuan.channels.base import Delivery, Waits
+from qingtuan.events.inbox import Inbox
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
 from qingtuan.events.outbox import Draft
 from qingtuan.messages import Origin, Outbound, Space
-from tests.fakes.clocks import StillClock
+from tests.fakes.post import LATER, ONE, OTHER, REFUSED, UNKNOWN, Post
 from tests.fakes.turns import GROUP, OWNER_QQ, World
-
-ONE, OTHER = Space("private", "qq:1"), Space("private", "qq:2")
-
-
-@dataclass
-class Platform:
-    """A channel that takes what a test lets it take. A text goes out in as many parts as it has lines."""
-
-    name: str = "onebot"
-    took: list[str] = field(default_factory=list)
-    quoted: list[str | None] = field(default_factory=list)
-    closed: dict[Space, Waits] = field(default_factory=dict)
-    held: dict[Space, asyncio.Event] = field(default_factory=dict)
-    gates: dict[str, asyncio.Event] = field(default_factory=dict)
-    """Parts that it holds, by their text."""
-    answers: dict[str, list[Delivery]] = field(default_factory=dict)
-    """What it says to a part, one answer after the other; after these it takes the part."""
-    pace: Pace = UNPACED
-    clock: ManualClock | None = None
-    times: list[float] = field(default_factory=list)
-
-    def waits(self, message: Outbound) -> Waits | None:
-        return self.closed.get(message.space)
-
-    def parts(self, message: Outbound) -> list[Part]:
-        if message.text == "画不出":
-            raise ValueError("no such picture")
-        return [Part(line) for line in message.text.splitlines()]
-
-    async def send(self, message: Outbound, part: Part) -> Delivery:
-        if message.space in self.held:
-            await self.held[message.space].wait()
-        if part.text in self.gates:
-            await self.gates[part.text].wait()
-        if part.text == "坏":
-            raise ConnectionResetError("gone")
-        answers = self.answers.get(part.text, [])
-        answer = answers.pop(0) if answers else Delivery("sent", f"p{len(self.took) + 1}")
-        if answer.state != "later":
-            self.took.append(part.text)
-            self.quoted.append(message.reply_to)
-            self.times.append(self.clock.monotonic() if self.clock else 0.0)
-        return answer
-
-
-REFUSED, UNKNOWN, LATER = Delivery("refused", detail="blocked"), Delivery("unknown", detail="1200"), Delivery("later")
-
-
-@dataclass
-class Post:
-    """A platform, and what carries messages to it."""
-
-    world: World
-    platform: Platform
-    deliveries: Deliveries
-    clock: StillClock
-
-    def put(self, text: str, space: Space = ONE, channel: str = "onebot") -> None:
-        self.world.record.outbox.put(Draft(channel, text, "notice"), Place("s_1", space, None, "owner"))
-
-    async def settled(self, *spaces: Space) -> None:
-        for space in spaces or (ONE,):
-            async with asyncio.timeout(5):
-                await self.deliveries.settled(space)
-
-    async def killed(self, platform: Platform | None = None) -> Post:
-        """The next process, after this one died without a word."""
-        unlisten = self.deliveries._unlisten
-        unlisten()
-        for chat in list(self.deliveries._chats.values()):
-            if chat.worker is not None:
-                chat.worker.cancel()
-                await asyncio.wait([chat.worker])
-        self.deliveries._unlisten = lambda: None
-        self.world.record.outbox.settle()
-        platform = platform or Platform()
-        post = Post(self.world, platform, Deliveries(platform, self.world.log), self.clock)
-        post.deliveries.start()
-        return post
-
-    def states(self) -> dict[str, str]:
-        rows = self.world.database.rows(
-            "SELECT json_extract(e.payload, '$.text') AS text, o.state"
-            " FROM outbox AS o JOIN events AS e ON e.id = o.event"
-        )
-        return {row["text"]: row["state"] for row in rows}
-
-
-@pytest.fixture
-async def post(world: World, clock: StillClock) -> AsyncIterator[Post]:
-    platform = Platform()
-    post = Post(world, platform, Deliveries(platform, world.log), clock)
-    yield post
-    await post.deliveries.close()
 
 
 async def test_messages_go_out_in_order_with_what_became_of_each(post: Post) -> None:
@@ -276,10 +179,10 @@ async def test_nothing_comes_between_the_parts_of_a_message(post: Post) -> None:
 async def answered(world: World, space: Space, account: str, *, more: bool, channel: str = "onebot") -> str | None:
     """What a reply quotes, if it quotes."""
     said = world.inbound("问", account, space, message_id="m1")
-    first = world.desk._inbox.receive(said, session="s_1", person="owner", origin=Origin.OWNER)
+    first = Inbox(world.log).receive(said, session="s_1", person="owner", origin=Origin.OWNER)
     assert first is not None
     if more:
-        world.desk._inbox.receive(
+        Inbox(world.log).receive(
             world.inbound("再问", account, space), session="s_1", person="owner", origin=Origin.OWNER
         )
     reply = world.record.outbox.put(Draft(channel, "答"), Place("s_1", space, None, "owner"), cause=first.id)
@@ -301,7 +204,7 @@ async def test_a_reply_quotes_nothing_of_another_channel(world: World) -> None:
 
 async def test_only_the_first_part_quotes(post: Post) -> None:
     said = post.world.inbound("问", OWNER_QQ, GROUP, message_id="m1")
-    first = post.world.desk._inbox.receive(said, session="s_1", person="owner", origin=Origin.OWNER)
+    first = Inbox(post.world.log).receive(said, session="s_1", person="owner", origin=Origin.OWNER)
     assert first is not None
     post.world.record.outbox.put(Draft("onebot", "头\n尾"), Place("s_1", GROUP, None, "owner"), cause=first.id)
     await post.settled(GROUP)
@@ -351,136 +254,6 @@ async def test_a_back_off_of_ours_ends_when_the_channel_is_back(post: Post) -> N
     post.deliveries.wake_all()
     await asyncio.sleep(0.01)
     assert post.platform.took == ["一"]
-
-
-# Reports of others
-
-
-async def test_http_200_with_a_refusal_inside_is_no_delivery(post: Post) -> None:
-    """platforms.md 5.6."""
-    post.platform.answers = {"提醒": [Delivery("refused", detail="ret=-2")]}
-    post.put("提醒")
-    await post.settled()
-    assert post.states() == {"提醒": "refused"}
-    row = post.world.database.row("SELECT why FROM outbox")
-    assert row is not None
-    assert row["why"] == "ret=-2"
-
-
-async def test_a_slow_first_send_does_not_let_the_next_overtake_it(post: Post) -> None:
-    """platforms.md 5.10."""
-    post.platform.held[ONE] = asyncio.Event()
-    for text in "一二三":
-        post.put(text)
-    await asyncio.sleep(0.01)
-    post.platform.held[ONE].set()
-    await post.settled()
-    assert post.platform.took == ["一", "二", "三"]
-
-
-async def test_a_time_out_of_the_platform_is_sent_once(post: Post) -> None:
-    """platforms.md 5.14: 1200, though delivered."""
-    post.platform.answers = {"一": [UNKNOWN]}
-    post.put("一")
-    await post.settled()
-    again = await post.killed()
-    await again.settled()
-    await again.deliveries.close()
-    assert (post.platform.took, again.platform.took) == (["一"], [])
-
-
-async def test_three_unknown_outcomes_give_a_chat_a_rest_and_others_go_on(post: Post) -> None:
-    """platforms.md 5.15: five times 1200 for one group."""
-    texts = ["一", "二", "三", "四", "五"]
-    post.platform.answers = {text: [UNKNOWN] for text in texts}
-    post.clock.held = True
-    for text in texts:
-        post.put(text, GROUP)
-    await asyncio.sleep(0.01)
-    assert post.platform.took == ["一", "二", "三"]
-    (paused,) = post.world.events(Kind.DELIVERY_PAUSED)
-    assert paused.place.space == GROUP
-    assert [(held.space, held.why) for held in post.deliveries.held()] == [(GROUP, Waits.PAUSED)]
-    post.put("别处")
-    await asyncio.sleep(0.01)
-    assert post.platform.took[3:] == ["别处"]
-
-    # A restart hurries nothing.
-    post = await post.killed(Platform(answers={"四": [UNKNOWN]}))
-    await asyncio.sleep(0.01)
-    assert post.platform.took == []
-    # After the rest one is tried, and fails; then for longer; then it goes again.
-    post.clock.advance(timedelta(seconds=301))
-    post = await post.killed(post.platform)
-    await asyncio.sleep(0.01)
-    assert post.platform.took == ["四"]
-    assert [event.payload["seconds"] for event in post.world.events(Kind.DELIVERY_PAUSED)] == [300, 600]
-    post.clock.advance(timedelta(seconds=601))
-    post = await post.killed(post.platform)
-    await asyncio.sleep(0.01)
-    assert post.platform.took == ["四", "五"]
-    assert len(post.world.events(Kind.DELIVERY_RESUMED)) == 1
-    await post.deliveries.close()
-
-
-async def test_unknown_outcomes_in_many_chats_give_the_channel_a_rest(post: Post) -> None:
-    post.clock.held = True
-    for number in range(12):
-        post.platform.answers[f"{number}"] = [UNKNOWN]
-        post.put(f"{number}", Space("private", f"qq:{number}"))
-        await asyncio.sleep(0.01)
-    assert len(post.platform.took) == 8
-    assert [event.place.space for event in post.world.events(Kind.DELIVERY_PAUSED)] == [None]
-
-
-async def test_nothing_is_sent_to_a_muted_group_until_that_is_over(post: Post) -> None:
-    """platforms.md 5.16."""
-    post.platform.closed = {GROUP: Waits.MUTED}
-    post.put("答案", GROUP)
-    await post.settled(GROUP)
-    assert post.platform.took == []
-    assert [held.why for held in post.deliveries.held()] == [Waits.MUTED]
-    post.platform.closed = {}
-    post.deliveries.wake(GROUP)
-    await post.settled(GROUP)
-    assert post.platform.took == ["答案"]
-
-
-# Pace
-
-
-@pytest.fixture
-async def paced(world: World, clock: StillClock) -> AsyncIterator[Post]:
-    pace = Pace(private=(Rate(1, 1.0),), group=(Rate(1, 1.0), Rate(3, 60.0)), every=(Rate(2, 5.0),), bubbles=(0.5, 3.0))
-    platform = Platform(pace=pace, clock=world.clock)
-    post = Post(world, platform, Deliveries(platform, world.log), clock)
-    yield post
-    await post.deliveries.close()
-
-
-async def test_no_rate_is_ever_exceeded(paced: Post) -> None:
-    for number in range(4):
-        for space in (ONE, OTHER, GROUP):
-            paced.put(f"{space.id} {number}", space)
-    await paced.settled(ONE, OTHER, GROUP)
-    took = list(zip(paced.platform.times, paced.platform.took, strict=True))
-    assert len(took) == 12
-    for count, seconds, words in ((1, 1.0, "qq:1 "), (3, 60.0, "qq:777 "), (2, 5.0, "")):
-        times = [time for time, text in took if text.startswith(words)]
-        assert all(later - time >= seconds for time, later in zip(times, times[count:], strict=False))
-
-
-async def test_bubbles_come_as_people_write(world: World, clock: StillClock) -> None:
-    platform = Platform(pace=Pace(bubbles=(0.5, 1.5)), clock=clock)
-    post = Post(world, platform, Deliveries(platform, world.log), clock)
-    post.put("短\n" + "中" * 50 + "\n" + "很长" * 90)
-    post.put("另一条")
-    await post.settled()
-    first, second, third, other = platform.times
-    assert second - first == pytest.approx(1.0)
-    assert third - second == pytest.approx(1.5)
-    assert other == third
-    await post.deliveries.close()
 
 
 # Stopping
