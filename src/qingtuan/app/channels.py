@@ -71,6 +71,7 @@ def _onebot(app: App, settings: OneBot) -> Entry:
             render=lambda message: plain.parts(message, app.settings.channels.manners),
             read=app.media.store.read,
             fetcher=SafeFetcher(),
+            membership=app.desk.membership,
         ),
     )
     app.media.collector.register(entry.name, entry.fetching)

@@ -145,7 +145,7 @@ class Desk:
         if isinstance(admitted, Refused) or reader is None:
             refused = admitted if isinstance(admitted, Refused) else Refused(Reason.SHARED_ID)
             self._silence.keep(inbound, refused, person.id if person else None)
-            if refused.reason is Reason.NOT_ADDRESSED:
+            if refused.reason in (Reason.NOT_ADDRESSED, Reason.LATE):
                 self._beside.overhear(inbound, reader)
             return Taken("ignored")
         self._albums.keep(inbound)
