@@ -10,7 +10,6 @@ from qingtuan.app.instance import App
 from qingtuan.channels.entry import Entries, Entry, EntryHealth
 from qingtuan.channels.intake import Intake
 from qingtuan.errors import QingtuanError
-from qingtuan.media.store import MediaStore
 from qingtuan.net.fetcher import SafeFetcher
 from qingtuan.settings.onebot import OneBot
 from qingtuan.turn.troubles import tell_owner
@@ -41,10 +40,12 @@ def _wechat(app: App) -> Entry:
         clock=app.clock,
         desk=app.desk,
         render=lambda message: wechat.parts(message, manners),
-        read=lambda attachment: MediaStore(app.home.media).read(attachment.hash),
+        read=app.media.store.read,
         tell_owner=partial(tell_owner, app.kit),
     )
-    return WeChatEntry(app.settings.channels.wxclaw, ports)
+    entry = WeChatEntry(app.settings.channels.wxclaw, ports)
+    app.media.collector.register(entry.name, entry)
+    return entry
 
 
 def _telegram(app: App) -> Entry:

@@ -23,6 +23,7 @@ from qingtuan.app.texts import texts_of
 from qingtuan.app.tools import catalog_of
 from qingtuan.backups.order import Keeper
 from qingtuan.capabilities.catalog import Catalog
+from qingtuan.channels.wxclaw import store as wechat
 from qingtuan.clock import Clock, SystemClock
 from qingtuan.confirmations import book, standing
 from qingtuan.confirmations.book import Book
@@ -77,6 +78,7 @@ PROJECTIONS = (
     code_book.project,
     links.project,
     keys.project,
+    wechat.project,
 )
 """Every table that is made from events, in the order in which they learn of one."""
 
