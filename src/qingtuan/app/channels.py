@@ -99,6 +99,7 @@ async def channels_of(app: App) -> AsyncIterator[Entries]:
         {prefix: answers for entry in wanted for prefix, answers in entry.routes.items()},
     )
     await entries.start()
+    app.media.collector.catch_up()
     try:
         if any(entry.routes for entry in wanted):
             try:

@@ -68,7 +68,8 @@ class Linking:
             return None
         elif space.is_group:
             self._read_by_others(message, space)
-        if space.is_group or space.id != message.account or message.edited or message.materials or message.attachments:
+        unsure = message.edited or message.spoken or message.materials or message.attachments
+        if space.is_group or space.id != message.account or unsure:
             return None
         return self._answer(message, space) or self._code(message, space)
 
