@@ -81,8 +81,14 @@ class QQ:
         waits."""
         for napcat in napcats or (self.napcat,):
             await self._heard(napcat)
+        await self.settled_without_connection()
+
+    async def settled_without_connection(self) -> None:
+        """Wait until all that was told was dealt with, and what was answered is gone or waits."""
         await self.entry.intake.settled()
-        await self.chat.settled()
+        settling = asyncio.create_task(self.chat.settled())
+        await self.passing(settling.done)  # a burst takes its time
+        settling.result()
         assert self.entry.deliveries is not None
         deliveries = self.entry.deliveries
         outbox = "SELECT 1 FROM outbox WHERE state = 'sending'"
