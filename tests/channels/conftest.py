@@ -7,27 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from qingtuan.channels.base import Deliveries
-from tests.fakes.clocks import StillClock
-from tests.fakes.post import Platform, Post
+from qingtuan.clock import ManualClock
 from tests.fakes.turns import START, Plan, World
 
 
 @pytest.fixture
-def clock() -> StillClock:
-    return StillClock(START)
-
-
-@pytest.fixture
-async def world(tmp_path: Path, clock: StillClock) -> AsyncIterator[World]:
-    world = World(Plan(folder=tmp_path, clock=clock))
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    world = World(Plan(folder=tmp_path, clock=ManualClock(START)))
     yield world
     await world.close()
-
-
-@pytest.fixture
-async def post(world: World, clock: StillClock) -> AsyncIterator[Post]:
-    platform = Platform()
-    post = Post(world, platform, Deliveries(platform, world.log), clock)
-    yield post
-    await post.deliveries.close()
