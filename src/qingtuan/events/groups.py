@@ -70,6 +70,11 @@ class Groups:
         row = self._own(channel, group)
         return row is not None and bool(row[0])
 
+    def is_here(self, channel: str, group: Space) -> bool:
+        """Whether the assistant is known to be in a group."""
+        row = self._own(channel, group)
+        return row is not None and not row[0]
+
     def is_muted(self, channel: str, group: Space, now: datetime) -> bool:
         """Whether the assistant may not write in a group at this moment."""
         row = self._own(channel, group)

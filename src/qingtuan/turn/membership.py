@@ -45,6 +45,8 @@ class Membership:
 
         Where a channel has several accounts in one group, this and `removed` are told of the first and the last.
         """
+        if self.groups.is_here(channel, group):
+            return
         self.groups.own_changed("added", channel, group)
         tell_owner(self.work.kit, _removed(channel, group), None)
         tell_owner(self.work.kit, _added(channel, group), _was_added(group, by))

@@ -210,11 +210,12 @@ class _Read:
 
     @property
     def words(self) -> str:
-        """The speaker's own words. Whoever only mentions us says that."""
+        """The speaker's own words. Whoever only mentions us says that, unless they mean what they quote."""
         words = "".join(self.pieces).strip()[:LONGEST]
         if self.quotes is not None and (command := _COMMAND_BEHIND.fullmatch(words)):
             words = command[1]  # QQ itself puts the mention of whoever is quoted before what is typed
-        return f"@{self.mentions[0]}" if not words and self.bare and self.mentions else words
+        only_calls = self.bare and self.mentions and self.quotes is None
+        return f"@{self.mentions[0]}" if not words and only_calls else words
 
     @property
     def bare(self) -> bool:

@@ -18,7 +18,7 @@ from qingtuan.channels.telegram.buttons import Buttons
 from qingtuan.channels.telegram.channel import TelegramChannel, Ways
 from qingtuan.channels.telegram.contents import DOWNLOAD_BYTES, reference
 from qingtuan.channels.telegram.ids import Ref
-from qingtuan.channels.telegram.inbound import CHANNEL, Membership
+from qingtuan.channels.telegram.inbound import CHANNEL, Left, Membership
 from qingtuan.channels.telegram.moves import Moves
 from qingtuan.channels.telegram.receiving import Connection, Line, Taking
 from qingtuan.channels.telegram.webhook import bounded
@@ -199,7 +199,17 @@ class TelegramEntry:
             self._tidying.add(task)
             task.add_done_callback(self._tidying.discard)
 
-    def _member(self, membership: Membership) -> None:
+    def _member(self, membership: Membership | Left) -> None:
+        desk = self._host.desk.membership
+        if isinstance(membership, Left):
+            desk.left(CHANNEL, membership.group, membership.account)
+            return
+        if membership.chat < 0:
+            group = _space_of(membership.chat, self._moves)
+            if membership.state == "out":
+                desk.removed(CHANNEL, group)
+            elif membership.by:
+                desk.added(CHANNEL, group, membership.by)
         for space in list(self._closed_to):
             if membership.state == "in" and self._moves.chat(space) == membership.chat:
                 del self._closed_to[space]

@@ -50,6 +50,16 @@ class Membership:
     chat: int
     state: Literal["in", "out"]
     """`out`: removed from a group, or blocked by a person."""
+    by: str = ""
+    """The account that brought it in; empty where it was there before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Somebody left a group, or was removed."""
+
+    group: Space
+    account: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +77,7 @@ class Nothing:
     reason: str
 
 
-Read = Inbound | Press | Membership | Moved | Nothing
+Read = Inbound | Press | Membership | Left | Moved | Nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +103,9 @@ class Reading:
         if query := update.get("callback_query"):
             return self._press(query)
         if change := update.get("my_chat_member"):
-            there = change["new_chat_member"]["status"] in ("creator", "administrator", "member", "restricted")
-            return Membership(int(change["chat"]["id"]), "in" if there else "out")
+            before, there = (_is_there(change[name]) for name in ("old_chat_member", "new_chat_member"))
+            by = f"tg:{int(change['from']['id'])}" if there and not before else ""
+            return Membership(int(change["chat"]["id"]), "in" if there else "out", by)
         return Nothing("not asked for")
 
     def space(self, chat: Mapping[str, Any]) -> Space:
@@ -121,6 +132,8 @@ class Reading:
             return Moved(int(message["migrate_from_chat_id"]), int(message["chat"]["id"]))
         if message["chat"]["type"] not in ("private", "group", "supergroup"):
             return Nothing("a channel's post")
+        if (gone := message.get("left_chat_member")) and int(gone["id"]) != self.me.id:
+            return Left(self.space(message["chat"]), f"tg:{int(gone['id'])}")
         speaker = _speaker(message)
         if isinstance(speaker, Nothing):
             return speaker
@@ -306,6 +319,11 @@ def _origin_name(origin: Any) -> str:
         return ""
     of = origin.get("sender_user") or origin.get("sender_chat") or origin.get("chat")
     return _name(of) if isinstance(of, Mapping) else _text(origin, "sender_user_name")[:_LONGEST_NAME]
+
+
+def _is_there(member: Mapping[str, Any]) -> bool:
+    status = member["status"]
+    return status in ("creator", "administrator", "member") or (status == "restricted" and bool(member["is_member"]))
 
 
 def _name(of: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from qingtuan.channels.intake import Intake
 from qingtuan.channels.telegram.api import POLL_SECONDS, UPDATES, Api, Said
 from qingtuan.channels.telegram.buttons import Buttons
-from qingtuan.channels.telegram.inbound import Me, Membership, Moved, Press, Reading
+from qingtuan.channels.telegram.inbound import Left, Me, Membership, Moved, Press, Reading
 from qingtuan.channels.telegram.moves import Moves
 from qingtuan.clock import Clock
 from qingtuan.errors import StorageFailed
@@ -70,7 +70,7 @@ class Taking:
         self._api = api
         self._taken: OrderedDict[int, None] = OrderedDict()
         self._one_by_one = asyncio.Lock()
-        self.memberships: Callable[[Membership], None] = lambda _: None
+        self.memberships: Callable[[Membership | Left], None] = lambda _: None
         self.language: Callable[[], Language] = lambda: "zh"
         self._answering: set[asyncio.Task[Said]] = set()
 
@@ -106,8 +106,8 @@ class Taking:
                 await self._press(press)
             case Moved(old, new):
                 self._moves.learn(old, new)
-            case Membership() as membership:
-                self.memberships(membership)
+            case Membership() | Left() as change:
+                self.memberships(change)
 
     async def _press(self, press: Press) -> None:
         judged = self._buttons.judge(press)
