@@ -40,7 +40,9 @@ class Fetching:
         try:
             known = json.loads(remote.reference)
         except ValueError:
-            raise FetchFailed(_GONE) from None
+            known = None
+        if not isinstance(known, dict):
+            raise FetchFailed(_GONE)
         if remote.size is not None and remote.size > LARGEST:
             raise FetchFailed(_TOO_LARGE)
         found = {key: value for key, value in known.items() if isinstance(value, str)}
@@ -120,7 +122,10 @@ class Fetching:
         return Material(Origin.FORWARD, "合并转发", opened.text)
 
     async def _quote(self, found: Mapping[str, str]) -> Material:
-        given = await self._call(found, "get_msg", message_id=int(found.get("id", "0")))
+        number = found.get("id", "")
+        if not number.lstrip("-").isdecimal():
+            raise FetchFailed(_GONE)
+        given = await self._call(found, "get_msg", message_id=int(number))
         return Material(Origin.FORWARD, f"引用 {speaker(given)}", said(read_segments(given.get("message"))))
 
     # Asking NapCat
