@@ -164,6 +164,7 @@ class Ilink:
         self._numbers = itertools.count(FIRST_ID)
         self._changed = asyncio.Condition()
         self._closed = False
+        self._port = port
         self._server = Server("127.0.0.1", port, {"/": self._answer})
 
     async def __aenter__(self) -> Self:
@@ -174,6 +175,17 @@ class Ilink:
         self._closed = True
         await self.changed()
         await self._server.stop()
+
+    async def goes_away(self) -> None:
+        """Nobody listens on its port any more."""
+        self._port = self._server.port
+        await self.__aexit__()
+
+    async def comes_back(self) -> None:
+        """It listens again, knowing all that it knew."""
+        self._closed = False
+        self._server = Server("127.0.0.1", self._port, {"/": self._answer})
+        await self._server.start()
 
     @property
     def url(self) -> str:
