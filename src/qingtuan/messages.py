@@ -79,11 +79,16 @@ class Remote:
     reference: str
     """All that the channel needs to fetch it, in its own spelling (JSON). Never shown: it can hold keys and tokens."""
     name: str = ""
-    """As the sender's program names it; foreign text."""
+    """As the sender's program names it; foreign text. What was spoken into the chat app has none."""
     size: int | None = None
     """Bytes, as the platform says."""
     transcript: str = ""
     """What a voice message says, where the platform tells."""
+
+    @property
+    def voice(self) -> bool:
+        """Whether it is the speaker's own voice, and no piece of music or recording that was sent as a file."""
+        return self.kind == "audio" and not self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +131,18 @@ class Inbound:
     """Whether people write in bursts here (chat apps): what comes within seconds belongs together."""
     signed: bool = True
     """False for what came in without the right signature: it is nobody's."""
+    spoken: bool = False
+    """Whether `text` is what a machine heard in the speaker's voice: their words, but neither a command nor a yes."""
     temporary: bool = False
     """Whether the chat is a temporary one (QQ, by way of a group): then it is a stranger's, whoever the account is."""
     late: bool = False
     """Whether it was said so long before it came that an answer would be to nobody: the channel was not connected."""
+
+
+def heard(inbound: Inbound) -> Inbound:
+    """The same message with what its platform heard in the speaker's voice as its words, where it has no others."""
+    said = "\n".join(one.transcript.strip() for one in inbound.remotes if one.voice and one.transcript.strip())
+    return replace(inbound, text=said, spoken=True) if said and not inbound.text.strip() else inbound
 
 
 def whole(inbound: Inbound) -> Inbound:

@@ -13,6 +13,7 @@ import pytest
 from qingtuan.channels.intake import Intake
 from qingtuan.clock import ManualClock
 from qingtuan.errors import StorageFailed
+from qingtuan.events.inbox import Inbox
 from qingtuan.events.kinds import Kind
 from qingtuan.language import Words
 from qingtuan.messages import Space
@@ -153,7 +154,7 @@ async def test_a_recalled_message_is_not_answered_if_it_was_not_yet(door: Door) 
     door.slow.let.set()
     await door.done()
     assert door.slow.runs == [""]
-    assert door.world.desk._inbox.open() == []
+    assert Inbox(door.world.log).open() == []
 
 
 async def test_a_recall_stops_the_turn_of_its_message(door: Door) -> None:

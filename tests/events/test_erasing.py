@@ -195,10 +195,12 @@ class TestErasing:
         begun = log.append(Kind.TURN_STARTED, Place(group.id, GROUP, "turn_1", "qq-1"), {"messages": []})
         request = log.append(Kind.MODEL_REQUESTED, Place(group.id, GROUP, "turn_1", "qq-1"), {"messages": ["a"]})
         alone = log.append(Kind.MODEL_REQUESTED, Place(own.id, CHAT, "turn_2", "qq-1"), {"messages": ["b"]})
-        Outbox(log).put(Draft("onebot", "好"), Place(own.id, CHAT, "turn_2", "qq-1"))
+        sent = Outbox(log).put(Draft("onebot", "好"), Place(own.id, CHAT, "turn_2", "qq-1"))
+        Outbox(log).started(sent, 0, 2)
+        Outbox(log).finished(sent, Kind.DELIVERY_SENT, platform_id="p1")
         with log.transaction():
             forgotten = log.append(Kind.PERSON_FORGOTTEN, Place(person="qq-1"))
-            assert erase(log, forgotten) == 6
+            assert erase(log, forgotten) == 8
         assert {event.kind for event in log.replay() if not event.forgotten} == {
             Kind.SESSION_STARTED, Kind.SETTINGS_CHANGED, Kind.MODEL_REQUESTED, Kind.PERSON_FORGOTTEN,
         }  # fmt: skip
@@ -208,6 +210,17 @@ class TestErasing:
         assert [row["space"] for row in log.database.rows("SELECT space FROM choices")] == [str(GROUP)]
         assert not Inbox(log).known("onebot", CHAT, "m1")
         assert Outbox(log).waiting("onebot") == []
+        assert Outbox(log).of_platform(CHAT, "p1") is None
+        assert tables(log) == replayed(log)
+
+    def test_a_message_that_is_erased_while_it_is_sent_leaves_nothing(self, log: Log) -> None:
+        box = Outbox(log)
+        sent = box.put(Draft("onebot", "秘密"), Place("s_1", CHAT, "turn_2", "qq-1"))
+        box.started(sent, 0, 2)
+        with log.transaction():
+            erase(log, log.append(Kind.BELIEF_PURGED, LI, {"events": [sent.id]}))
+        box.finished(sent, Kind.DELIVERY_SENT, platform_id="p1")
+        assert box.of_platform(CHAT, "p1") is None
         assert tables(log) == replayed(log)
 
     def test_a_message_that_a_purge_erased_stays_known(self, log: Log, clock: ManualClock) -> None:

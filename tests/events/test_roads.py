@@ -96,12 +96,28 @@ def test_a_replay_builds_the_same_tables(roads_log: Log) -> None:
     test_open_messages_are_those_without_an_outcome_in_order(roads_log)
     book = Sessions(roads_log, Ids(ManualClock(START)))
     book.clear(book.running(SPACE, "owner"), "owner")
-    Outbox(roads_log).put(Draft("cli", "一"), Place("s_1", SPACE))
-    tables = ("inbox", "outbox", "running_sessions", "sessions")
+    box = Outbox(roads_log)
+    done, late, cut, waiting = (box.put(Draft("cli", text), Place("s_1", SPACE)) for text in "一二三四")
+    for kind in (Kind.DELIVERY_UNKNOWN, Kind.DELIVERY_SENT, Kind.DELIVERY_SENT):
+        box.started(done, len(roads_log.database.rows("SELECT 1 FROM outbox_parts")), 3)
+        box.finished(done, kind, platform_id=f"p {kind}")
+    box.started(late, 0, 2)
+    box.later(late, 7.5, "429")
+    box.started(cut, 0, 2)
+    box.withdraw(lambda message: message.id in (cut.id, waiting.id), "stopped")
+    box.finished(cut, Kind.DELIVERY_SENT)
+    tables = ("inbox", "outbox", "outbox_parts", "running_sessions", "sessions")
 
     def content() -> list[list[tuple[object, ...]]]:
         return [sorted(map(tuple, roads_log.database.rows(f"SELECT * FROM {table}"))) for table in tables]
 
+    states = [tuple(row) for row in roads_log.database.rows("SELECT state, part, parts, tries, why FROM outbox")]
+    assert states == [
+        ("unknown", 2, 3, 0, None),
+        ("waiting", 0, 2, 1, "429"),
+        ("sent", 0, 1, 0, "stopped"),
+        ("refused", 0, 1, 0, "stopped"),
+    ]
     before = content()
     with roads_log.transaction():
         for table in tables:

@@ -41,6 +41,8 @@ from qingtuan.channels.http.server import Server
 
 USER = "o9cq80fakeuser@im.wechat"
 BOT = "b0f5fakebot@im.bot"
+_PATIENCE = 20.0
+"""Seconds of real time after which nothing will happen any more."""
 FIRST_ID = 7412345678901234501
 """Beyond what a float holds exactly: ids are uint64."""
 
@@ -218,7 +220,7 @@ class Ilink:
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until something is so; looked at whenever a request was answered."""
-        async with asyncio.timeout(60), self._changed:
+        async with asyncio.timeout(_PATIENCE), self._changed:
             await self._changed.wait_for(condition)
 
     def calls(self, name: str) -> list[Asked]:

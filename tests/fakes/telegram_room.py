@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -12,8 +13,10 @@ from typing import Any
 from qingtuan.app.channels import channels_of
 from qingtuan.channels.entry import Entries, EntryHealth
 from qingtuan.events.kinds import Kind
-from qingtuan.events.log import Event
+from qingtuan.events.log import Event, Place
+from qingtuan.events.outbox import Draft
 from qingtuan.messages import Space
+from qingtuan.tools.registry import Provider
 from tests.fakes.conversation import Conversation
 from tests.fakes.telegram_server import GROUP, TOKEN, TelegramServer
 
@@ -24,7 +27,9 @@ HIKE = Space("group", f"tg:{GROUP}")
 class Room:
     """Both ends of it."""
 
-    def __init__(self, folder: Path, server: TelegramServer, **environ: str) -> None:
+    def __init__(
+        self, folder: Path, server: TelegramServer, *, tools: Mapping[str, Provider] | None = None, **environ: str
+    ) -> None:
         settings = {
             "OWNER__ACCOUNTS": json.dumps(["tg:5"]),
             "ACCESS__GROUPS": json.dumps([HIKE.id]),
@@ -34,7 +39,7 @@ class Room:
             "SERVER__PORT": "0",
         }
         self.server = server
-        self.chat = Conversation(folder, tools=None, **{**settings, **environ})
+        self.chat = Conversation(folder, tools=tools, **{**settings, **environ})
         self._running = AsyncExitStack()
         self.entries: Entries | None = None
 
@@ -50,11 +55,6 @@ class Room:
         await self.close()
         await self.chat.restart()
         await self.open()
-
-    async def die(self) -> None:
-        """As `restart`, but for a process that could say nothing more to the platform."""
-        self.server.faults["getUpdates"].clear()
-        await self.restart()
 
     def health(self) -> EntryHealth:
         assert self.entries is not None
@@ -73,18 +73,50 @@ class Room:
         to = more.get("to", 5)
         before = len(self.server.chats[to].by_bot())
         await self.server.say(text, **more)
-        await self.server.replies(before + 1, to)
+        await self.until(lambda: len(self.server.chats[to].by_bot()) > before)
         return self.server.texts(to)
+
+    async def until(self, what: Callable[[], Any], patience: float = 20.0) -> Any:
+        """Let time pass until something is so, and give it. On the instance's clock half a second goes by in each
+        moment of ours."""
+        async with asyncio.timeout(patience):
+            while not (found := what()):
+                self.pass_time(0.5)
+                await asyncio.sleep(0.01)
+        return found
+
+    async def quiet(self, seconds: float = 10.0) -> None:
+        """Let time pass in which whatever is to come comes."""
+        for _ in range(int(seconds * 2)):
+            self.pass_time(0.5)
+            await asyncio.sleep(0.01)
 
     def pass_time(self, seconds: float) -> None:
         self.chat.clock.advance(timedelta(seconds=seconds))
 
+    def put(self, text: str, space: Space = PRIVATE, **fields: Any) -> Event:
+        """Put a message into the outbox."""
+        draft = Draft("telegram", text, **{"kind": "notice", **fields})
+        return self.chat.app.kit.record.outbox.put(draft, Place("s_1", space, None, "owner"))
+
+    def state(self, message: Event) -> str:
+        """What became of a message of the outbox."""
+        row = self.chat.app.kit.record.log.database.row("SELECT state FROM outbox WHERE event = ?", (message.id,))
+        assert row is not None
+        return str(row["state"])
+
+    async def sent(self, text: str, space: Space = PRIVATE, **fields: Any) -> str:
+        """Send a message and give what became of it."""
+        message = self.put(text, space, **fields)
+        await self.until(lambda: self.state(message) in ("sent", "refused", "unknown"))
+        return self.state(message)
+
 
 @asynccontextmanager
-async def room(folder: Path, **environ: str) -> AsyncIterator[Room]:
+async def room(folder: Path, *, tools: Mapping[str, Provider] | None = None, **environ: str) -> AsyncIterator[Room]:
     """A room in which nobody has said anything; the channel is not open yet."""
     server = await TelegramServer().start()
-    made = Room(folder, server, **environ)
+    made = Room(folder, server, tools=tools, **environ)
     try:
         async with made.chat:
             try:

@@ -205,7 +205,7 @@ def test_an_attachment_is_named_as_material_and_needs_no_words() -> None:
         ("user", Origin.FILE), ("user", Origin.FILE), ("user", Origin.OWNER),
     ]  # fmt: skip
     first, *rest = items[0].message.text.split("\n")
-    assert first == "[附件（image，image/png，12 字节）]"
+    assert first == "[附件 file:0（图片，image/png，1 KB）]"
     assert all(line.startswith("> ") for line in rest)
 
 

@@ -10,7 +10,6 @@ from qingtuan.app.instance import App
 from qingtuan.channels.entry import Entries, Entry, EntryHealth
 from qingtuan.channels.intake import Intake
 from qingtuan.errors import QingtuanError
-from qingtuan.media.store import MediaStore
 from qingtuan.net.fetcher import SafeFetcher
 from qingtuan.settings.onebot import OneBot
 from qingtuan.turn.troubles import tell_owner
@@ -41,10 +40,12 @@ def _wechat(app: App) -> Entry:
         clock=app.clock,
         desk=app.desk,
         render=lambda message: wechat.parts(message, manners),
-        read=lambda attachment: MediaStore(app.home.media).read(attachment.hash),
+        read=app.media.store.read,
         tell_owner=partial(tell_owner, app.kit),
     )
-    return WeChatEntry(app.settings.channels.wxclaw, ports)
+    entry = WeChatEntry(app.settings.channels.wxclaw, ports)
+    app.media.collector.register(entry.name, entry)
+    return entry
 
 
 def _telegram(app: App) -> Entry:
@@ -71,6 +72,7 @@ def _onebot(app: App, settings: OneBot) -> Entry:
             render=lambda message: plain.parts(message, app.settings.channels.manners),
             read=app.media.store.read,
             fetcher=SafeFetcher(),
+            membership=app.desk.membership,
         ),
     )
     app.media.collector.register(entry.name, entry.fetching)
@@ -97,6 +99,7 @@ async def channels_of(app: App) -> AsyncIterator[Entries]:
         {prefix: answers for entry in wanted for prefix, answers in entry.routes.items()},
     )
     await entries.start()
+    app.media.collector.catch_up()
     try:
         if any(entry.routes for entry in wanted):
             try:

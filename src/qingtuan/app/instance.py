@@ -15,14 +15,15 @@ from qingtuan.app.daily import Daily
 from qingtuan.app.erasing import go_on_erasing
 from qingtuan.app.identity import identity_of, people_of, stands_for
 from qingtuan.app.keeping import InStep
-from qingtuan.app.mcp import ServerSupply, servers_of
-from qingtuan.app.media import Media, media_of
+from qingtuan.app.mcp import servers_of
+from qingtuan.app.media import Clearing, Media, media_of
 from qingtuan.app.memory import Remembering, remembering
 from qingtuan.app.models import Answering, models_for
 from qingtuan.app.texts import texts_of
 from qingtuan.app.tools import catalog_of
 from qingtuan.backups.order import Keeper
 from qingtuan.capabilities.catalog import Catalog
+from qingtuan.channels.wxclaw import store as wechat
 from qingtuan.clock import Clock, SystemClock
 from qingtuan.confirmations import book, standing
 from qingtuan.confirmations.book import Book
@@ -40,6 +41,7 @@ from qingtuan.ids import Ids
 from qingtuan.language import Language, Words
 from qingtuan.mcp_client import pins
 from qingtuan.mcp_client.servers import Servers
+from qingtuan.media import files
 from qingtuan.memory import candidates, summaries
 from qingtuan.memory.recall_tool import RecollectionTools
 from qingtuan.memory.tools import MemoryTools
@@ -77,6 +79,8 @@ PROJECTIONS = (
     code_book.project,
     links.project,
     keys.project,
+    wechat.project,
+    files.project,
 )
 """Every table that is made from events, in the order in which they learn of one."""
 
@@ -190,7 +194,7 @@ class App:
         record = Record.over(log, ids, clock)
         parts = remembering(home, settings, people, record)
         answering = models_for(settings, clock, lambda: f"call_{ids.page()}")
-        media = media_of(home, settings)
+        media = media_of(home, settings, record, people, answering.models)
         tools = collect({"memory": lambda: _memory_tools(parts, log), **plug_ins})
         catalog = catalog_of(tools.tools, parts.indexes, settings)
         kit = Kit(
@@ -205,9 +209,9 @@ class App:
             people=people,
             texts=texts_of(home, settings, record.choices),
             stage=Stage(),
+            ready=media.collector.ready,
         )
         servers = servers_of(home, settings, log, clock, media.store, catalog)
-        catalog.follow(ServerSupply(servers))
         queues = SessionQueues()
         afterwards = Afterwards(kit, chores_of(kit, parts, settings))
         work = Work(kit, queues, lambda turn, _: afterwards.turn_ended(turn.session))
@@ -245,7 +249,9 @@ class App:
         await self.desk.settle()
         await self.servers.start()
         self.kit.book.expire()
+        self.media.collector.start()
         if watch:
+            self._spawn(Clearing(self.home, self.media, self.kit, self.settings.media.keep_days).run())
             self._spawn(self._watch())
             self._spawn(self.remembering.recollection.episodes.catch_up())
             self._spawn(self._release())
@@ -275,6 +281,7 @@ class App:
             ending.push_async_callback(self.kit.models.close)
             ending.push_async_callback(self.servers.close)
             ending.push_async_callback(self.afterwards.close)
+            ending.push_async_callback(self.media.collector.close)
             ending.push_async_callback(self.queues.close)
             self.catalog.close()
             going = [*self._background, *self._kept]

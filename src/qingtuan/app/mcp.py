@@ -37,7 +37,9 @@ def servers_of(home: Home, settings: Settings, log: Log, clock: Clock, media: Me
     around = Surroundings(
         clock=clock, pins=Pins(log), cache=home.index / "mcp", media=media, logs=home.logs, changed=changed
     )
-    return Servers(lambda: configured(home, settings), around)
+    servers = Servers(lambda: configured(home, settings), around)
+    catalog.follow(ServerSupply(servers))
+    return servers
 
 
 def configured(home: Home, settings: Settings) -> Configured:

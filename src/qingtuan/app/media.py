@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 
+from qingtuan.errors import QingtuanError, StorageFailed
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event, Place
 from qingtuan.home import Home
-from qingtuan.media.collector import Collector
+from qingtuan.identity.people import People
+from qingtuan.identity.scopes import Role
+from qingtuan.media.collector import Allowance, Collector
+from qingtuan.media.files import Files
+from qingtuan.media.reading.process import Children
+from qingtuan.media.reading.reader import FileReader
 from qingtuan.media.store import MediaStore
+from qingtuan.models.service import Models
 from qingtuan.settings import Settings
+from qingtuan.storage.files import read_regular
+from qingtuan.turn.kit import Kit, Record
+
+_MB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +34,111 @@ class Media:
     store: MediaStore
     collector: Collector
     """Fetches what messages left with their platforms; each channel says how, with `register`, before it starts."""
+    reader: FileReader
+    files: Files
 
 
-def media_of(home: Home, settings: Settings) -> Media:
-    """The pictures, voice and files of a data folder."""
-    store = MediaStore(home.media, settings.media.largest_mb * 1024 * 1024)
-    return Media(store, Collector())
+def media_of(home: Home, settings: Settings, record: Record, people: People, models: Models) -> Media:
+    """The pictures, voice and files of a data folder. `record` needs the projection of `media.files`."""
+    store = MediaStore(home.media, settings.media.largest_mb * _MB)
+    reader = FileReader(store, Children(), lambda: models.looks is not None, settings.speaks)
+    files = Files(record.log)
+    allowance = Allowances(settings, people, files, record)
+    return Media(store, Collector(record.log, store, record.clock, reader, allowance.of), reader, files)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowances:
+    """How much is taken of whom: the limits of their role (identity.md)."""
+
+    settings: Settings
+    people: People
+    files: Files
+    record: Record
+
+    def of(self, message: Event) -> Allowance:
+        """For whoever sent a stored message."""
+        chars = self.settings.media.text_chars
+        person = self.people.person(message.place.person or "")
+        role = self.people.role(person) if person else Role.GUEST
+        if role is Role.OWNER:
+            return Allowance(None, chars)
+        limits = self.settings.limits.member if role is Role.MEMBER else self.settings.limits.guest
+        today = (
+            self.record.clock.now().astimezone(self.settings.zone).replace(hour=0, minute=0, second=0, microsecond=0)
+        )
+        ids = sorted(self.people.ids(person.id)) if person else [message.place.person or ""]
+        taken = self.files.taken_since(ids, today)
+        return Allowance(
+            max(0, limits.media_mb_a_day * _MB - taken),
+            min(chars, limits.material_chars) if limits.material_chars else chars,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Clearing:
+    """Removes files whose time is over, once a day while an instance runs."""
+
+    home: Home
+    media: Media
+    kit: Kit
+    days: int
+
+    async def run(self) -> None:
+        """Look again and again, until cancelled."""
+        clock = self.kit.record.clock
+        while True:
+            await clock.sleep(_FIRST_LOOK)
+            try:
+                self.clear()
+            except QingtuanError as error:
+                with suppress(StorageFailed):
+                    payload = {"chore": "media", "detail": str(error)}
+                    self.kit.record.log.append(Kind.CHORE_FAILED, Place(), payload)
+            await clock.sleep(_NEXT_LOOK)
+
+    def clear(self) -> int:
+        """Do it now. How many files went. Raises `StorageFailed`."""
+        return self.media.store.clear(self.kit.record.clock.now(), timedelta(days=self.days), self.needed())
+
+    def needed(self) -> set[str]:
+        """The hashes of what must stay: named by a page or a question that is open, come with what an entry was said
+        in, or still to be sent or looked at."""
+        texts = [*self._pages(), *self._open_questions()]
+        kept = {found for text in texts for found in _HASH.findall(text)}
+        events = list({found for text in texts for found in _EVENT.findall(text)})
+        kept |= self.media.files.of_events(events)
+        named = {found for text in texts for found in _SHORT.findall(text)}
+        return kept | self._unsent() | {full for full in self._here() if any(map(full.startswith, named))}
+
+    def _pages(self) -> Iterable[str]:
+        for path in self.home.wiki.rglob("*.md"):
+            data = read_regular(path, limit=_LARGEST_PAGE)
+            if data is not None:
+                yield data.decode("utf-8", "replace")
+
+    def _open_questions(self) -> Iterable[str]:
+        log = self.kit.record.log
+        for asked in self.kit.book.open():
+            yield str(asked.arguments)
+            for event in log.of_turn(asked.place.turn or ""):
+                if event.kind is Kind.TURN_STARTED:
+                    yield " ".join((*event.payload.get("messages", ()), *event.payload.get("carries_on", ())))
+        yield " ".join(row["event"] for row in log.database.rows("SELECT event FROM inbox WHERE state <> 'done'"))
+
+    def _unsent(self) -> set[str]:
+        rows = self.kit.record.log.database.rows(
+            "SELECT a.value ->> 'hash' AS hash FROM outbox AS o JOIN events AS e ON e.id = o.event,"
+            " json_each(e.payload, '$.attachments') AS a WHERE o.state IN ('waiting', 'sending')"
+        )
+        return {row["hash"] for row in rows}
+
+    def _here(self) -> Iterable[str]:
+        return (path.name for path in self.home.media.iterdir()) if self.home.media.is_dir() else ()
+
+
+_FIRST_LOOK, _NEXT_LOOK = 120.0, 24 * 3600.0
+_LARGEST_PAGE = 4 * _MB
+_HASH = re.compile(r"\b[0-9a-f]{64}\b")
+_SHORT = re.compile(r"\bfile:([0-9a-f]{8,64})\b")
+_EVENT = re.compile(r"evt_[0-9A-HJKMNP-TV-Z]{26}")

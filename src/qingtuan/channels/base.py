@@ -115,6 +115,8 @@ _OUTCOMES = {
 _FIRST_SECONDS = 2.0
 _LONGEST_SECONDS = 300.0
 """How long the back-off is at first, and at most; it doubles between."""
+_SHORTEST_SECONDS = 0.001
+"""The least rest: what arithmetic leaves of a pause may be less than any clock measures."""
 _GRACE_SECONDS = 5.0
 """How long what is on its way may take at the end of the process; then its outcome is unknown."""
 
@@ -298,7 +300,7 @@ class Deliveries:
         return seconds
 
     async def _rest(self, chat: _Chat, seconds: float) -> None:
-        chat.nap = asyncio.create_task(self._clock.sleep(seconds))
+        chat.nap = asyncio.create_task(self._clock.sleep(max(seconds, _SHORTEST_SECONDS)))
         try:
             await asyncio.wait([chat.nap])
         finally:

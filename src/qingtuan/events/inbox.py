@@ -86,6 +86,8 @@ class Received:
     """What lay with the platform when it came."""
     album: str | None = None
     gathers: bool = False
+    spoken: bool = False
+    """Whether `text` was heard in the speaker's voice by a machine."""
 
     @property
     def channel(self) -> str:
@@ -108,6 +110,7 @@ class Received:
             tuple(Remote(**remote) for remote in payload.get("remotes", ())),
             payload.get("album"),
             bool(payload.get("gathers")),
+            bool(payload.get("spoken")),
         )
 
 
@@ -209,6 +212,8 @@ def _payload(inbound: Inbound) -> dict[str, Any]:
         payload["edited"] = True
     if inbound.quotes:
         payload["quotes"] = inbound.quotes
+    if inbound.spoken:
+        payload["spoken"] = True
     if inbound.gathers:
         payload["gathers"] = True
     if inbound.album:

@@ -67,6 +67,25 @@ class Kind(StrEnum):
     )
     COMMAND_RUN = "command.run", Words("一个命令做了，或者拒绝了。", "A command was carried out or refused.")
 
+    MEDIA_FETCHED = (
+        "media.fetched",
+        Words(
+            "消息留在平台上的一样东西取到了：图片、语音、文件，或者转发的文字。",
+            "Something that a message left with its platform was fetched: a picture, voice, a file, or forwarded text.",
+        ),
+    )
+    MEDIA_FAILED = (
+        "media.failed",
+        Words("那样东西取不到，或者不能留；原因写在内容里。", "It could not be fetched or kept; the reason stands."),
+    )
+    MEDIA_READ = (
+        "media.read",
+        Words(
+            "一张图片、一段语音或一个文件读成了文字，或者读不了。",
+            "A picture, a voice or a file was read as text, or could not be.",
+        ),
+    )
+
     SESSION_STARTED = "session.started", Words("一个地方开始了新的会话。", "A new session of a space began.")
     SESSION_CHOSEN = (
         "session.chosen",

@@ -22,10 +22,12 @@ class Troubles:
         self._log.append(Kind.TROUBLE_TOLD, place, {"key": key}, cause=cause)
         return True
 
-    def ends(self, key: str, place: Place, *, cause: str | None = None) -> None:
-        """There is no such trouble any more, if ever there was."""
-        if self._lasts(key):
-            self._log.append(Kind.TROUBLE_OVER, place, {"key": key}, cause=cause)
+    def ends(self, key: str, place: Place, *, cause: str | None = None) -> bool:
+        """There is no such trouble any more. Whether there was one."""
+        if not self._lasts(key):
+            return False
+        self._log.append(Kind.TROUBLE_OVER, place, {"key": key}, cause=cause)
+        return True
 
     def _lasts(self, key: str) -> bool:
         row = self._log.database.row(

@@ -129,6 +129,9 @@ _OPEN_IN_GROUPS = _SAID_TO_ALL | {
     Kind.SESSION_REPAIRED,
     Kind.SUMMARY_WRITTEN,
     Kind.SUMMARY_DELETED,
+    Kind.MEDIA_FETCHED,
+    Kind.MEDIA_FAILED,
+    Kind.MEDIA_READ,
 }
 """And copies of that, and the frame around it. All other kinds of a turn (what the model answered, calls, results,
 questions) may hold memory of the person whose turn it was: in a group they are that person's alone."""

@@ -238,7 +238,7 @@ class _Reader:
             return
         received = Received.of(event)
         own, quoted = spoken(received.text)
-        if quoted or received.materials or received.attachments:
+        if quoted or received.materials or received.attachments or received.remotes:
             own = f"{own} {_WITH_MATERIAL.say(self._language)}".strip()
         # Whoever reads it next in a group may be somebody else, and for them it is material.
         self._add(event, "person", own, Origin.FORWARD if self._space.is_group else event.origin, turn)

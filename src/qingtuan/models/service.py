@@ -10,7 +10,7 @@ from typing import Self
 from qingtuan.clock import Clock
 from qingtuan.models.chat import ChatEvent, ChatModel, Closes, Recorder, Request, WireRequest
 from qingtuan.models.client import Client, Endpoint, Timeouts
-from qingtuan.models.profiles import Profile, override, recognise
+from qingtuan.models.profiles import GENERIC, Profile, override, recognise
 from qingtuan.models.retry import Attempt, Patience, Persistent
 from qingtuan.models.routing import Route
 from qingtuan.models.usage import Price
@@ -76,6 +76,8 @@ class Lineup:
     """Routes with a model of their own; all others fall to `default`."""
     fallback: str | None = None
     thinking: bool | None = None
+    told: Callable[[str], bool] = lambda _: False
+    """Whether the settings say of a model how it takes pictures."""
 
 
 class Models:
@@ -122,7 +124,14 @@ class Models:
             profile_of(name)
         return cls(
             Client(config.endpoint, profile_of, call_id, clock, config.timeouts),
-            Lineup(config.model, profile_of, routes, config.fallback_model, config.thinking),
+            Lineup(
+                config.model,
+                profile_of,
+                routes,
+                config.fallback_model,
+                config.thinking,
+                told=lambda name: "vision" in config.profiles.get(name, {}),
+            ),
             Persistent(clock, chance, Patience()),
             fallback,
         )
@@ -136,6 +145,14 @@ class Models:
         # A greeting needs no thinking, and thinking makes some models blind.
         thinking = False if route in ("vision", "flash") else self._lineup.thinking
         return Choice(route, name, profile, thinking)
+
+    @property
+    def looks(self) -> Choice | None:
+        """The model that pictures are shown to: the one that the settings name for it, else the default one where it is
+        known to see. None where there is none: of an unknown model nobody knows whether it only pretends to."""
+        choice, lineup = self.choose("vision"), self._lineup
+        known = "vision" in lineup.routes or choice.profile.name not in _UNKNOWN or lineup.told(choice.model)
+        return choice if choice.sees and known else None
 
     def profile(self, model: str) -> Profile:
         """What a model can do, and what it costs."""
@@ -164,3 +181,7 @@ class Models:
         for model in {id(model): model for model in (self._model, self._fallback)}.values():
             if isinstance(model, Closes):
                 await model.close()
+
+
+_UNKNOWN = frozenset({GENERIC.name, "embedded"})
+"""Profiles of models of which nothing is known."""

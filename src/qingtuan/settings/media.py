@@ -18,3 +18,16 @@ class Media(Section):
         Field(ge=1, le=64),
         Words("一个文件最大多少 MB，再大就不收。", "MB of one file, at most; larger ones are not taken."),
     ] = 32
+    keep_days: Annotated[
+        int,
+        Field(ge=1),
+        Words(
+            "收到的文件留几天；页面、没答复的问题还用得着的留着。",
+            "Days that files are kept; what pages or open questions need stays.",
+        ),
+    ] = 30
+    text_chars: Annotated[
+        int,
+        Field(ge=100, le=200_000),
+        Words("一个文件最多读多少字。", "Characters that are read in one file, at most."),
+    ] = 16_000

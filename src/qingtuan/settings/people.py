@@ -78,13 +78,21 @@ class RoleLimits(Section):
     queued: Annotated[Positive, Words("最多几条在排队。", "Messages that may wait in the queue, at most.")] = 3
     turns_a_day: Annotated[Count, Words("一天最多几轮。", "Turns a day, at most.")] = 0
     tokens_a_day: Annotated[Count, Words("一天最多多少词元。", "Tokens a day, at most.")] = 0
+    media_mb_a_day: Annotated[
+        Count, Words("一天最多收多少 MB 图片、语音和文件，0 不收。", "MB of pictures, voice and files a day; 0: none.")
+    ] = 0
 
 
 class Limits(Section):
     """Limits by role. The owner has none."""
 
     guest: Annotated[RoleLimits, Words("访客。", "Guests.")] = RoleLimits(
-        private_chars=150, group_chars=300, material_chars=3000, turns_a_day=50, tokens_a_day=200_000
+        private_chars=150,
+        group_chars=300,
+        material_chars=3000,
+        turns_a_day=50,
+        tokens_a_day=200_000,
+        media_mb_a_day=20,
     )
     member: Annotated[RoleLimits, Words("成员。", "Members.")] = RoleLimits(
         private_chars=4000,
@@ -92,6 +100,7 @@ class Limits(Section):
         material_chars=20_000,
         turns_a_day=200,
         tokens_a_day=1_000_000,
+        media_mb_a_day=200,
     )
 
 

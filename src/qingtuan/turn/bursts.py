@@ -128,7 +128,8 @@ class Burst:
     @property
     def unfetched(self) -> tuple[Received, ...]:
         """The messages with something that lies with the platform and was not waited for yet."""
-        return tuple(one for one in self.turn.messages if one.remotes and one.event.id not in self._fetched)
+        bringing = (one for one in self.turn.messages if one.remotes or one.attachments)
+        return tuple(one for one in bringing if one.event.id not in self._fetched)
 
     def fetched(self, messages: Sequence[Received], found: Collection[Received]) -> None:
         """What was waited for has come, or is not waited for any more; `found` are the messages as they are now."""

@@ -18,7 +18,7 @@ from qingtuan.identity.access import Admitted, Arrival, Reason, Refused
 from qingtuan.identity.accounts import Person
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Language, Words
-from qingtuan.messages import Inbound, Origin, Space, whole
+from qingtuan.messages import Inbound, Origin, Space, heard, whole
 from qingtuan.turn.answering import Answer, Answering
 from qingtuan.turn.beside import Beside
 from qingtuan.turn.bursts import Albums, Burst, gathers, is_news
@@ -117,7 +117,7 @@ class Desk:
 
         Raises: as `receive`.
         """
-        inbound = whole(inbound)
+        inbound = heard(whole(inbound))
         before = self._inbox.find(inbound.channel, inbound.space, inbound.message_id)
         if before is not None and not (inbound.edited and is_news(inbound, self._inbox.versions(before))):
             return Taken("known")
@@ -145,7 +145,7 @@ class Desk:
         if isinstance(admitted, Refused) or reader is None:
             refused = admitted if isinstance(admitted, Refused) else Refused(Reason.SHARED_ID)
             self._silence.keep(inbound, refused, person.id if person else None)
-            if refused.reason is Reason.NOT_ADDRESSED:
+            if refused.reason in (Reason.NOT_ADDRESSED, Reason.LATE):
                 self._beside.overhear(inbound, reader)
             return Taken("ignored")
         self._albums.keep(inbound)
@@ -306,6 +306,8 @@ class Desk:
     # What it is
 
     def _meant(self, message: Inbound | Received, reader: Reader) -> Meant:
+        if message.spoken:
+            return None  # a machine may have heard it wrong: neither a yes nor a command
         if answer := self._answering.recognise(message, reader):
             return answer
         return self._commands.match(self._stands_for(message, reader) or message.text, reader)

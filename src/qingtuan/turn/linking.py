@@ -28,8 +28,8 @@ from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Language, Words
 from qingtuan.memory.joining import Joined
 from qingtuan.messages import Inbound, Space
-from qingtuan.turn.questions import owner_chat, owners_place, place_in
-from qingtuan.turn.telling import told_of
+from qingtuan.turn.questions import place_in
+from qingtuan.turn.telling import told_of, word_to_owner
 from qingtuan.turn.unions import Unions
 from qingtuan.turn.work import Say, Work
 
@@ -68,7 +68,8 @@ class Linking:
             return None
         elif space.is_group:
             self._read_by_others(message, space)
-        if space.is_group or space.id != message.account or message.edited or message.materials or message.attachments:
+        unsure = message.edited or message.spoken or message.materials or message.attachments
+        if space.is_group or space.id != message.account or unsure:
             return None
         return self._answer(message, space) or self._code(message, space)
 
@@ -296,12 +297,12 @@ class Linking:
 
     def _word_to_owner(self, say: Say, event: Event, kept: str) -> None:
         """Who is listed brought somebody in who was not: the owner, who made the list, hears of it."""
-        kit, chat = self._kit, owner_chat(self._kit)
+        kit = self._kit
         person = kit.people.person(kept)
         if person is None or kit.people.role(person) is not Role.MEMBER:
             return
-        text = _MEMBER_LINKED.say(self._language(OWNER)).format(**event.payload)
-        say(notice(chat.channel, text), owners_place(kit, chat), event.id)
+        told = word_to_owner(kit, _MEMBER_LINKED.filled(**event.payload))
+        say(told.draft, told.place, event.id)
 
     def _language(self, person_id: str) -> Language:
         person = self._kit.people.person(person_id)

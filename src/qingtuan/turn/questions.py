@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from dataclasses import replace
 
 from qingtuan.confirmations.confirmation import Chat, Confirmation, StoppedCall
@@ -20,13 +22,14 @@ from qingtuan.turn.turn import Turn
 _TERMINAL = "cli"
 
 
-def owner_chat(kit: Kit) -> Chat:
-    """Where the owner is asked: the private chat in which they last wrote, the terminal if there is none."""
-    return chat_of(kit, kit.people.owner) or Chat(_TERMINAL, Space("private", LOCAL))
+def owner_chat(kit: Kit, but: Collection[str] = ()) -> Chat:
+    """Where the owner is asked: the private chat in which they last wrote, the terminal if there is none. `but`:
+    channels that do not count, since they do not work."""
+    return chat_of(kit, kit.people.owner, but) or Chat(_TERMINAL, Space("private", LOCAL))
 
 
-def chat_of(kit: Kit, person: Person) -> Chat | None:
-    """The private chat in which somebody last wrote; None if they never did.
+def chat_of(kit: Kit, person: Person, but: Collection[str] = ()) -> Chat | None:
+    """The private chat in which somebody last wrote; None if they never did, or only through the channels `but`.
 
     Keys do not count, since nobody reads there; nor does the terminal of somebody who tries out an account there.
     """
@@ -38,8 +41,9 @@ def chat_of(kit: Kit, person: Person) -> Chat | None:
         row = kit.record.log.database.row(
             "SELECT seq, json_extract(payload, '$.channel') AS channel FROM events"  # noqa: S608 (placeholders)
             f" WHERE space = ? AND person IN ({','.join('?' * len(ids))}) AND kind = 'message.received'"
-            " AND (json_extract(payload, '$.channel') <> ? OR space = ?) ORDER BY seq DESC LIMIT 1",
-            (str(Space("private", account)), *ids, _TERMINAL, str(Space("private", LOCAL))),
+            " AND (json_extract(payload, '$.channel') <> ? OR space = ?)"
+            " AND json_extract(payload, '$.channel') NOT IN (SELECT value FROM json_each(?)) ORDER BY seq DESC LIMIT 1",
+            (str(Space("private", account)), *ids, _TERMINAL, str(Space("private", LOCAL)), json.dumps(list(but))),
         )
         if row is not None and (latest is None or row["seq"] > latest[0]):
             latest = row["seq"], Chat(row["channel"], Space("private", account))

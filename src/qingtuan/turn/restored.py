@@ -15,13 +15,10 @@ from qingtuan.errors import NotAllowed
 from qingtuan.events.inbox import Inbox
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
-from qingtuan.events.outbox import notice
 from qingtuan.events.turns import open_turns
-from qingtuan.identity.accounts import OWNER
-from qingtuan.identity.scopes import Reader, Role
-from qingtuan.language import Language, Words
+from qingtuan.language import Words
 from qingtuan.turn.calls import Calls, lose
-from qingtuan.turn.questions import owner_chat, owners_place
+from qingtuan.turn.telling import word_to_owner
 from qingtuan.turn.work import Work
 
 _WHY = "restored from a backup: what became of this since is not known"
@@ -34,9 +31,9 @@ class _LeftOpen:
     questions: int
     unsent: int
 
-    def say(self, language: Language) -> str:
-        named = [words.say(language).format(getattr(self, name)) for name, words in _NAMES if getattr(self, name)]
-        return Words("、", ", ").say(language).join(named)
+    def words(self) -> Words:
+        named = [words.filled(count) for name, words in _NAMES if (count := getattr(self, name))]
+        return Words("、".join(one.zh for one in named), ", ".join(one.en for one in named))
 
 
 def lay_down(work: Work, own: Callable[[], None]) -> Event:
@@ -61,12 +58,10 @@ def lay_down(work: Work, own: Callable[[], None]) -> Event:
         messages = Inbox(log).open()
         for message in messages:
             work.give_up(message, _WHY)
-        chat = owner_chat(work.kit)
-        language = work.kit.speaks_to(Reader(OWNER, Role.OWNER, chat.space))
-        left = _LeftOpen(len(turns), len(messages), len(questions) + len(confirmed), len(unsent)).say(language)
-        if left:
-            text = _TOLD.say(language).format(left=left)
-            say(notice(chat.channel, text), owners_place(work.kit, chat), restored.id)
+        left = _LeftOpen(len(turns), len(messages), len(questions) + len(confirmed), len(unsent))
+        if (named := left.words()).zh:
+            told = word_to_owner(work.kit, _TOLD.filled(left=named))
+            say(told.draft, told.place, restored.id)
         own()
     return restored
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from qingtuan.errors import SettingsWrong
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
-from qingtuan.events.outbox import notice
 from qingtuan.identity.accounts import OWNER
-from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Words
-from qingtuan.turn.questions import owner_chat, owners_place
+from qingtuan.turn.telling import word_to_owner
 from qingtuan.turn.work import Work
 
 
@@ -35,12 +33,10 @@ class Roll:
 
     def _refused(self, error: SettingsWrong) -> None:
         kit = self.work.kit
-        chat = owner_chat(kit)
-        language = kit.speaks_to(Reader(OWNER, Role.OWNER, chat.space))
-        text = _KEPT_OUT.say(language).format(why=error.say(language))
+        told = word_to_owner(kit, _KEPT_OUT.filled(why=error.words))
         with self.work.saying() as say, kit.record.log.transaction():
             event = kit.record.log.append(Kind.PEOPLE_CHANGED, Place(person=OWNER), {"refused": error.detail})
-            say(notice(chat.channel, text), owners_place(kit, chat), event.id)
+            say(told.draft, told.place, event.id)
 
 
 _KEPT_OUT = Words(

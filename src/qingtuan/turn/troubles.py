@@ -3,13 +3,12 @@ summaries that no model writes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
 
 from qingtuan.confirmations.confirmation import Chat
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
-from qingtuan.events.outbox import Draft, notice
+from qingtuan.events.outbox import notice
 from qingtuan.identity.accounts import OWNER
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Words
@@ -17,16 +16,8 @@ from qingtuan.messages import Space
 from qingtuan.personas.cards import Unusable
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.progress import MessageOut
-from qingtuan.turn.questions import owner_chat, owners_place
+from qingtuan.turn.telling import Told, word_to_owner
 from qingtuan.turn.turn import Turn
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A message that is to be put into the outbox."""
-
-    draft: Draft
-    place: Place
 
 
 def of_turn(kit: Kit, turn: Turn) -> Iterator[Told]:
@@ -36,10 +27,13 @@ def of_turn(kit: Kit, turn: Turn) -> Iterator[Told]:
             yield found
 
 
-def tell_owner(kit: Kit, key: str, words: Words | None) -> None:
-    """Tell the owner of a trouble, if they do not know of it; None if there is none any more."""
+def tell_owner(
+    kit: Kit, key: str, words: Words | None, *, but: Collection[str] = (), over: Words | None = None
+) -> None:
+    """Tell the owner of a trouble, if they do not know of it; None if there is none any more: then they hear `over`, if
+    they knew of it. `but`: channels that do not work, so that they are told another way."""
     with kit.record.log.transaction():
-        told = _to_owner(kit, key, words)
+        told = _to_owner(kit, key, words, but=but, over=over)
         message = kit.record.outbox.put(told.draft, told.place) if told else None
     if message is not None and message.place.session:
         kit.stage.show(message.place.session, MessageOut(message))
@@ -91,20 +85,24 @@ def _card_words(card: Unusable) -> Words:
     )
 
 
-def _to_owner(kit: Kit, key: str, words: Words | None, here: tuple[Chat, Place] | None = None) -> Told | None:
+def _to_owner(
+    kit: Kit,
+    key: str,
+    words: Words | None,
+    here: tuple[Chat, Place] | None = None,
+    *,
+    but: Collection[str] = (),
+    over: Words | None = None,
+) -> Told | None:
     if words is None:
-        kit.record.troubles.ends(key, Place(person=OWNER))
-        return None
+        ended = kit.record.troubles.ends(key, Place(person=OWNER))
+        return word_to_owner(kit, over, but=but) if over is not None and ended else None
     if not kit.record.troubles.begins(key, Place(person=OWNER)):
         return None
-    chat, place = here or _owners(kit)
-    owner = Reader(OWNER, Role.OWNER, chat.space)
-    return Told(notice(chat.channel, words.say(kit.speaks_to(owner))), place)
-
-
-def _owners(kit: Kit) -> tuple[Chat, Place]:
-    chat = owner_chat(kit)
-    return chat, owners_place(kit, chat)
+    if here is None:
+        return word_to_owner(kit, words, but=but)
+    chat, place = here
+    return Told(notice(chat.channel, words.say(kit.speaks_to(Reader(OWNER, Role.OWNER, chat.space)))), place)
 
 
 _PINS = Words(

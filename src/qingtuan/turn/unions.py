@@ -11,7 +11,6 @@ from typing import Any
 from qingtuan.errors import CannotUndo, QingtuanError
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
-from qingtuan.events.outbox import notice
 from qingtuan.identity.accounts import OWNER, Person, derived_person, is_account
 from qingtuan.identity.links import Link, Links
 from qingtuan.identity.people_edits import Taken, linked, parted
@@ -21,7 +20,7 @@ from qingtuan.memory.acts import By
 from qingtuan.memory.joining import Joined, Joining, Parted
 from qingtuan.messages import Origin, Space
 from qingtuan.storage.files import content_hash
-from qingtuan.turn.questions import owner_chat, owners_place
+from qingtuan.turn.telling import word_to_owner
 from qingtuan.turn.work import Work
 
 
@@ -154,12 +153,11 @@ class Unions:
 
     def _by_hand(self, kind: Kind, payload: Mapping[str, Any], words: Words) -> Event:
         """Write down what the owner decided in the file, which says so already, and tell them what follows."""
-        chat = owner_chat(self._kit)
-        text = words.say(self._kit.speaks_to(Reader(OWNER, Role.OWNER, chat.space))).format_map(payload)
+        told = word_to_owner(self._kit, words.filled(**payload))
         with self._work.saying() as say, self._log.transaction(durable=True):
             event = self._log.append(kind, Place(None, None, None, payload["kept"]), payload)
             self._log.append(Kind.PEOPLE_CHANGED, Place(person=OWNER), {}, cause=event.id)
-            say(notice(chat.channel, text), owners_place(self._kit, chat), event.id)
+            say(told.draft, told.place, event.id)
         self._kit.people.follow(self.links.merged())
         return event
 

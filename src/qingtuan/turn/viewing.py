@@ -12,6 +12,7 @@ from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.events.turns import SAYING
 from qingtuan.identity.evidence import spoken
+from qingtuan.media import happened
 from qingtuan.memory.periods import periods
 from qingtuan.models.routing import Route
 from qingtuan.personas.cards import Card
@@ -33,6 +34,7 @@ class Frame:
     turn: Turn
     view: TurnView
     messages: tuple[Event, ...]
+    """What was said, and what had become of its media when the turn was looked at."""
 
     def at(self, events: list[Event]) -> TurnView:
         """The view after these events of the turn: their answers, calls and results stand in it."""
@@ -53,7 +55,8 @@ class Frame:
 def frame(kit: Kit, turn: Turn, started: Event) -> Frame:
     """Read everything that a turn's requests depend on, once."""
     language = kit.language(turn)
-    messages = beside(kit.record.log, _messages(kit, turn, started))
+    said = _messages(kit, turn, started)
+    messages = (*beside(kit.record.log, said), *(event for message in said for event in _media(kit, turn, message)))
     card = kit.texts.personas.card(turn.session.space)
     injected = started.payload.get("memory", {})
     own_words, _ = spoken(turn.words)
@@ -134,6 +137,12 @@ def _before(kit: Kit, turn: Turn, started: Event, own: Collection[str]) -> tuple
         if (event.seq < started.seq or event.kind is Kind.SESSION_REPAIRED) and event.id not in own
     ]
     return history(earlier, turn.reader, kit.language(turn))
+
+
+def _media(kit: Kit, turn: Turn, message: Event) -> list[Event]:
+    """What became of the media of a message, but for what the turn itself saw in it."""
+    caused = kit.record.log.caused_by(message.id)
+    return [event for event in caused if event.kind in happened.KINDS and event.place.turn != turn.id]
 
 
 def _text(kit: Kit, part: str | None) -> str:

@@ -79,8 +79,17 @@ async def test_a_quote_of_others_and_a_mention_alone_bring_their_words_as_materi
     await qq.settled()
     (event,) = qq.chat.events(Kind.MESSAGE_RECEIVED)
     received = Received.of(event)
-    assert (received.text, received.quotes) == ("@10001", f"10001:{theirs}")
-    (remote,) = received.remotes
+    assert (received.text, received.quotes, received.remotes) == ("@10001", f"10001:{theirs}", ())
+    assert "I left my heart in the mountains" in str(qq.chat.asked.messages)
+
+
+async def test_a_quote_of_what_never_came_is_fetched(qq: QQ) -> None:
+    theirs = await qq.napcat.says(FRIEND, "I left my heart in the mountains", GROUP)
+    await qq.connect()
+    await qq.napcat.says(OWNER, [reply(theirs), at(10001)], GROUP)
+    await qq.settled()
+    (event,) = qq.chat.events(Kind.MESSAGE_RECEIVED)
+    (remote,) = Received.of(event).remotes
     material: Any = await qq.entry.fetching.fetch(remote)
     assert (material.label, material.text) == (f"引用 qq:{FRIEND}（小明）", "I left my heart in the mountains")
 
@@ -287,20 +296,47 @@ async def test_the_next_process_learns_that_it_is_silenced(qq: QQ) -> None:
     assert len(qq.napcat.called("send_group_msg")) == 1
 
 
-async def test_a_group_that_it_was_thrown_out_of_gets_nothing(qq: QQ) -> None:
-    left: list[tuple[Space, str, bool]] = []
-
-    async def told(group: Space, account: str, ours: bool) -> None:
-        left.append((group, account, ours))
-
-    object.__setattr__(qq.entry._around, "left", told)
+async def test_a_group_that_it_was_thrown_out_of_gets_nothing_and_the_owner_is_told(qq: QQ) -> None:
     await qq.connect()
+    await qq.napcat.says(OWNER, "在吗")
+    await qq.napcat.notice("group_ban", sub_type="ban", group_id=GROUP, user_id=10001, operator_id=1, duration=600)
+    await qq.napcat.says(FRIEND, [at(10001), text(" 在吗")], GROUP)
+    await qq.settled()
     await qq.napcat.notice("group_decrease", sub_type="leave", group_id=GROUP, user_id=FRIEND)
-    await qq.napcat.says(OWNER, [at(10001), text(" 在吗")], GROUP)
     await qq.napcat.notice("group_decrease", sub_type="kick_me", group_id=GROUP, user_id=10001, operator_id=1)
     await qq.settled()
     group = Space("group", f"qq:{GROUP}")
-    assert left == [(group, f"qq:{FRIEND}", False), (group, "qq:10001", True)]
+    groups = qq.chat.app.desk.membership.groups
+    assert groups.has_left(group, f"qq:{FRIEND}")
+    assert groups.is_gone("onebot", group)
+    assert qq.entry.deliveries is not None
+    assert qq.entry.deliveries.held() == []
+    assert not qq.napcat.called("send_group_msg")
+    assert [event.payload["change"] for event in qq.chat.events(Kind.GROUP_CHANGED)] == ["muted", "left", "removed"]
+
+
+async def test_who_puts_it_into_a_group_is_told_to_the_owner(qq: QQ) -> None:
+    await qq.connect()
+    await qq.napcat.notice("group_increase", sub_type="invite", group_id=30099, user_id=10001, operator_id=FRIEND)
+    await qq.settled()
+    assert [event.payload["change"] for event in qq.chat.events(Kind.GROUP_CHANGED)] == ["added"]
+    told = [event.payload["text"] for event in qq.chat.events(Kind.MESSAGE_SENT)]
+    assert any(f"qq:{FRIEND} 把我拉进了群 qq:30099" in one for one in told)
+
+
+async def test_what_was_said_in_a_group_meanwhile_and_long_ago_is_material(qq: QQ) -> None:
+    await qq.connect()
+    await qq.napcat.says(OWNER, [at(10001), text(" 第一句")], GROUP)
+    await qq.settled()
+    await qq.napcat.hang_up()
+    await qq.napcat.says(FRIEND, [at(10001), text(" 周六去爬香山")], GROUP)
+    qq.chat.clock.advance(timedelta(minutes=11))
+    await qq.connect()
+    await qq.settled()
+    assert qq.ignored() == ["late"]
+    await qq.napcat.says(OWNER, [at(10001), text(" 总结上面的")], GROUP)
+    await qq.settled()
+    assert "周六去爬香山" in str(qq.chat.asked.messages)
 
 
 @pytest.mark.parametrize("words", ["[CQ:at,qq=all] 大家好", "&#91;CQ:face,id=1&#93; & [CQ:image,file=http://a/b]"])

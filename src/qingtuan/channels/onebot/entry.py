@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from qingtuan.channels.base import Deliveries, Part
@@ -37,6 +37,7 @@ from qingtuan.language import Words
 from qingtuan.messages import Outbound, Space
 from qingtuan.net.fetcher import SafeFetcher
 from qingtuan.settings.onebot import OneBot as OneBotSettings
+from qingtuan.turn.membership import Membership
 
 if TYPE_CHECKING:
     from nonebot.drivers import Driver
@@ -93,8 +94,8 @@ class Surroundings:
     render: Callable[[Outbound], Sequence[Part]]
     read: Callable[[str], bytes]
     fetcher: SafeFetcher
-    left: Callable[[Space, str, bool], Awaitable[None]] | None = None
-    """Told that somebody is no longer in a group: the group, the account, and whether that is the assistant."""
+    membership: Membership
+    """Told who comes into groups and leaves them."""
 
 
 class OneBotEntry:
@@ -105,7 +106,9 @@ class OneBotEntry:
         self._around = around
         self._recent = Recent(around.log)
         self.intake = around.intake
-        self.accounts = Accounts(around.clock, self._recent.newest, since=around.clock.monotonic())
+        self.accounts = Accounts(
+            around.clock, self._recent.newest, self._recent.is_muted, since=around.clock.monotonic()
+        )
         self.channel = OneBot(self.accounts, around.render, around.read, self._recent.answered, self._asker, self._went)
         self.fetching = Fetching(self.accounts, around.fetcher)
         self.deliveries: Deliveries | None = None
@@ -229,15 +232,15 @@ class OneBotEntry:
             case Recalled():
                 await self.intake.recalled(found.space, found.message_id)
             case Muted():
-                self.accounts.silence(account.self_id, found)
-                self._wake(found.group)
+                self._muted(account.self_id, found)
+            case Left() if not found.ours:
+                self._around.membership.left(CHANNEL, found.group, found.account)
             case Left():
-                if found.ours:
-                    self.accounts.left(account.self_id, found.group)
-                if self._around.left is not None:
-                    await self._around.left(found.group, found.account, found.ours)
+                if self.accounts.left(account.self_id, found.group):
+                    self._around.membership.removed(CHANNEL, found.group)
             case Joined():
-                self.accounts.joined(account.self_id, found.group)
+                if self.accounts.joined(account.self_id, found.group):
+                    self._around.membership.added(CHANNEL, found.group, found.by or None)
             case Offline():
                 account.online, account.why = False, found.why
             case Beat():
@@ -257,15 +260,26 @@ class OneBotEntry:
         if inbound.quotes is not None:
             ours = self._recent.is_ours(inbound.space, inbound.quotes)
             quoted = None if ours else self._recent.message(inbound.space, inbound.quotes)
+            unknown = not ours and quoted is None and not self._recent.overheard(inbound.space, inbound.quotes)
             inbound = replace(inbound, addressed=inbound.addressed or ours)
             if quoted is not None and quoted.account == inbound.account and said.bare:
                 # Whoever quotes themselves and says no more has said it before.
                 inbound = replace(inbound, text=quoted.text)
-            elif not ours and quoted is None and said.quote is not None:
+            elif unknown and said.quote is not None:
                 inbound = replace(inbound, remotes=(*inbound.remotes, said.quote))
             said = replace(said, inbound=inbound)
         if self.accounts.takes(said):
             await self.intake.take(inbound)
+
+    def _muted(self, self_id: str, muted: Muted) -> None:
+        self.accounts.silence(self_id, muted)
+        if muted.seconds == 0:
+            self._around.membership.unmuted(CHANNEL, muted.group)
+        else:
+            seconds = muted.seconds
+            until = None if seconds is None else self._around.clock.now() + timedelta(seconds=seconds)
+            self._around.membership.muted(CHANNEL, muted.group, until)
+        self._wake(muted.group)
 
     async def _catch_up(self, line: Line) -> None:
         now = self._around.clock.now()
@@ -276,7 +290,7 @@ class OneBotEntry:
                 if isinstance(found, Said):
                     await self._said(account, found)
                 else:
-                    self.accounts.silence(*found)
+                    self._muted(*found)
 
     async def caught_up(self, self_id: str) -> None:
         """Wait until what an account missed was taken in."""

@@ -46,11 +46,14 @@ class Accounts:
     clock: Clock
     newest: Callable[[Space], str | None]
     """The id of the newest message that came in from a chat, in this process or an earlier one."""
+    muted: Callable[[Space], bool]
+    """Whether it is written down that the assistant may not write in a group."""
     since: float = 0.0
     """When this process began, on the clock's steady time."""
     by_id: dict[str, Account] = field(default_factory=dict)
     _silenced: dict[tuple[str, Space], float] = field(default_factory=dict)
     _gone: set[tuple[str, Space]] = field(default_factory=set)
+    _present: set[tuple[str, Space]] = field(default_factory=set)
     _seen: OrderedDict[tuple[str, str, str], tuple[str, bool]] = field(default_factory=OrderedDict)
 
     @property
@@ -77,7 +80,11 @@ class Accounts:
     def may_speak(self, account: Account, space: Space) -> bool:
         """Whether the account is not silenced in a group. What is sent there all the same may cost the account
         (platforms.md, 5, 16)."""
-        return self._silenced.get((account.self_id, space), -math.inf) <= self.clock.monotonic()
+        until = self._silenced.get((account.self_id, space))
+        if until is not None:
+            return until <= self.clock.monotonic()
+        # An earlier process may have been told. Of several accounts it is not known which one that was.
+        return len(self.by_id) > 1 or not self.muted(space)
 
     def is_gone(self, account: Account, space: Space) -> bool:
         """Whether the account is known to be no longer in a group."""
@@ -86,18 +93,21 @@ class Accounts:
     def silence(self, self_id: str, muted: Muted) -> None:
         """The account was silenced in a group, or may speak again."""
         key = (self_id, muted.group)
-        if muted.seconds == 0:
-            self._silenced.pop(key, None)
-        else:
-            self._silenced[key] = math.inf if muted.seconds is None else self.clock.monotonic() + muted.seconds
+        self._silenced[key] = math.inf if muted.seconds is None else self.clock.monotonic() + muted.seconds
 
-    def left(self, self_id: str, group: Space) -> None:
-        """The account is no longer in a group."""
+    def left(self, self_id: str, group: Space) -> bool:
+        """The account is no longer in a group; whether no other one of ours is known to be."""
         self._gone.add((self_id, group))
+        self._present.discard((self_id, group))
+        return not any(where == group for _, where in self._present)
 
-    def joined(self, self_id: str, group: Space) -> None:
-        """The account is in a group: it came in, or heard something from there."""
+    def joined(self, self_id: str, group: Space) -> bool:
+        """The account is in a group: it came in, or heard something from there; whether no other one of ours is known
+        to be."""
+        alone = not any(where == group and who != self_id for who, where in self._present)
         self._gone.discard((self_id, group))
+        self._present.add((self_id, group))
+        return alone
 
     def takes(self, said: Said) -> bool:
         """Whether this account is the one that takes a message of a group, where several of ours are in it: the first

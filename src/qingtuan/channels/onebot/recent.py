@@ -8,10 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from qingtuan.channels.onebot.inbound import CHANNEL, split_id
+from qingtuan.events.groups import Groups
 from qingtuan.events.inbox import Inbox, Received
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
 from qingtuan.events.outbox import Outbox
+from qingtuan.events.overheard import Overhearing
 from qingtuan.ids import first_event_id
 from qingtuan.messages import Outbound, Space
 
@@ -46,6 +48,7 @@ class Recent:
         self._log = log
         self._inbox = Inbox(log)
         self._outbox = Outbox(log)
+        self._groups = Groups(log)
 
     def newest(self, space: Space) -> str | None:
         """The id of the newest message that came in from a chat."""
@@ -71,6 +74,14 @@ class Recent:
         """A message that came in, by its id."""
         event = self._inbox.find(CHANNEL, space, message_id)
         return None if event is None or event.forgotten else Received.of(event)
+
+    def overheard(self, space: Space, message_id: str) -> bool:
+        """Whether a message of a group is known that was said to others."""
+        return Overhearing(self._log, self._log.clock).find(CHANNEL, space, message_id) is not None
+
+    def is_muted(self, group: Space) -> bool:
+        """Whether the assistant was told that it may not write in a group."""
+        return self._groups.is_muted(CHANNEL, group, self._log.clock.now())
 
     def chats(self, self_id: str, now: datetime) -> list[Chat]:
         """Chats that an account of ours heard from lately, the newest first."""

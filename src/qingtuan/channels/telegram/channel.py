@@ -37,6 +37,14 @@ class Preview(Protocol):
         """The message that shows the beginnings of this one, to be made the first part of it. It is given once."""
         ...
 
+    def give_back(self, message: Outbound, shown: Ref) -> None:
+        """It was certainly not made that, and is asked for again."""
+        ...
+
+    async def remove(self, space: Space, shown: Ref) -> None:
+        """It is no part of what is sent."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Ways:
@@ -44,6 +52,8 @@ class Ways:
 
     render: Callable[[Outbound], Sequence[Part]]
     buttons: Callable[[Outbound], Mapping[str, Any] | None]
+    topic: Callable[[Outbound], int | None]
+    """The topic of a forum that a message belongs to."""
     read: Callable[[str], bytes]
     """The bytes of a file of the media store, by its hash. Raises `NotThere`."""
     ready: Callable[[], bool]
@@ -86,29 +96,32 @@ class TelegramChannel:
 
     async def send(self, message: Outbound, part: Part) -> Delivery:
         """Hand one part over."""
-        first = part == next(iter(self.parts(message)), None)
-        if first and self._preview is not None and (shown := await self._preview.take(message)) is not None:
+        parts = self.parts(message)
+        marks = {"reply_markup": self._ways.buttons(message) if part == parts[-1] else None}
+        if part == parts[0] and self._preview is not None and (shown := await self._preview.take(message)) is not None:
             if part.attachment is None:
-                return await self._in_place(message, part, shown)
-            await self._api.call("deleteMessage", chat_id=self._chat(message.space, shown), message_id=shown.message)
-        return await self._anew(message, part, quotes=first)
+                return await self._in_place(message, part, shown, marks)
+            await self._preview.remove(message.space, shown)
+        return await self._anew(message, part, marks)
 
-    async def _in_place(self, message: Outbound, part: Part, shown: Ref) -> Delivery:
+    async def _in_place(self, message: Outbound, part: Part, shown: Ref, marks: Params) -> Delivery:
         """Make what was shown while it was written the first part of the message."""
-        where: Params = {"message_id": shown.message, "reply_markup": self._ways.buttons(message)}
+        where: Params = {"message_id": shown.message, **marks}
         said = await self._said(message.space, "editMessageText", {**where, **_text(part)}, _plain(part))
         if said.says("message is not modified"):
             said = Said("done")
         if said.says("message to edit not found") or said.says("message can't be edited"):
-            return await self._anew(message, part, quotes=True)
+            return await self._anew(message, part, marks)
+        if self._preview is not None and (said.state == "unreached" or said.code == 429):
+            # It is tried again, and then finds the same message to be made this one.
+            self._preview.give_back(message, shown)
         return self._delivery(message.space, said, shown)
 
-    async def _anew(self, message: Outbound, part: Part, *, quotes: bool) -> Delivery:
+    async def _anew(self, message: Outbound, part: Part, marks: Params) -> Delivery:
+        where: Params = {"message_thread_id": self._ways.topic(message), **marks}
         answered = Ref.parse(message.reply_to) if message.reply_to else None
-        where: Params = {"message_thread_id": answered.topic if answered else None}
-        if answered is not None and quotes:
+        if answered is not None and self._moves.stands(answered, message.space):
             where["reply_parameters"] = {"message_id": answered.message, "allow_sending_without_reply": True}
-        where["reply_markup"] = self._ways.buttons(message)
         if part.attachment is None:
             said = await self._said(message.space, "sendMessage", {**where, **_text(part)}, _plain(part))
         else:
@@ -118,9 +131,8 @@ class TelegramChannel:
                 return Delivery("refused", detail=error.words.en)
             if method is None:
                 return Delivery("refused", detail="the file is larger than Telegram takes")
-            said = await self._said(
-                message.space, method, {**where, **file, **_caption(part)}, _plain(part, caption=True)
-            )
+            plain = _plain(part, caption=True)
+            said = await self._said(message.space, method, {**where, **file, **_caption(part)}, plain)
         return self._delivery(message.space, said, None)
 
     def _file(self, attached: Attachment) -> tuple[str | None, Params]:
@@ -141,7 +153,7 @@ class TelegramChannel:
         for _ in range(3):
             if said.moved_to is not None and said.moved_to != given["chat_id"]:
                 self._moves.learn(int(given["chat_id"]), said.moved_to)
-                # A reply to what stood in the old chat has nothing to point to in the new one.
+                # What stood in the old chat cannot be pointed to from the new one.
                 given |= {"chat_id": said.moved_to, "reply_parameters": None, "message_thread_id": None}
             elif said.says("can't parse entities") and "parse_mode" in given:
                 given = {**given, **plain}
@@ -177,9 +189,6 @@ class TelegramChannel:
         chat = self._moves.chat(space)
         topic = sent.get("message_thread_id") if sent.get("is_topic_message") else None
         return Ref(int(sent.get("message_id", 0)), topic, chat if chat in self._moves.origins else None)
-
-    def _chat(self, space: Space, ref: Ref) -> int:
-        return ref.chat or self._moves.chat(space)
 
 
 def _text(part: Part) -> Params:

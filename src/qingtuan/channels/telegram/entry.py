@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Protocol
 
 from qingtuan.channels.base import Deliveries, Part
@@ -21,6 +22,7 @@ from qingtuan.channels.telegram.ids import Ref
 from qingtuan.channels.telegram.inbound import CHANNEL, Left, Membership
 from qingtuan.channels.telegram.moves import Moves
 from qingtuan.channels.telegram.receiving import Connection, Line, Taking
+from qingtuan.channels.telegram.topics import topic_of
 from qingtuan.channels.telegram.webhook import bounded
 from qingtuan.clock import Clock
 from qingtuan.errors import FetchFailed, StorageFailed
@@ -85,6 +87,7 @@ class TelegramEntry:
         ways = Ways(
             render=outside.render,
             buttons=self._buttons.under,
+            topic=partial(topic_of, log),
             read=outside.read,
             ready=lambda: self._line.reachable,
             refused=self._refused,
@@ -116,6 +119,7 @@ class TelegramEntry:
     async def start(self) -> None:
         log = self._host.kit.record.log
         self._deliveries = Deliveries(self._channel, log)
+        self._deliveries.start()
         self._line.changed = self._deliveries.wake_all
         self._unlisten = log.listen(self._heard)
         self._running = asyncio.create_task(self._run(), name="telegram in")

@@ -250,7 +250,16 @@ def _said(text: str, entities: Sequence[Mapping[str, Any]], me: Me) -> str:
     command = next((_marked(text, one) for one in entities if one.get("type") == "bot_command"), "")
     if "@" in command and spoken.startswith(command):
         spoken = command.partition("@")[0] + spoken[len(command) :]
-    return spoken
+    return _started(spoken) if command else spoken
+
+
+def _started(spoken: str) -> str:
+    """What somebody means who pressed the button that opens the chat: the code that the link brought along (Bot API,
+    Deep linking), or to be told what there is."""
+    command, _, code = spoken.partition(" ")
+    if command != "/start":
+        return spoken
+    return code.strip() or "/help"
 
 
 _AROUND = " \t\r\n,，:：、"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from qingtuan.channels.telegram.ids import chat_id
+from qingtuan.channels.telegram.ids import Ref, chat_id
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log, Place
 from qingtuan.messages import Space
@@ -48,6 +48,10 @@ class Moves:
         """The number under which Telegram knows the chat of a space now. Raises `ValueError` for another platform's."""
         number = chat_id(space.id)
         return self._now.get(number, number)
+
+    def stands(self, ref: Ref, space: Space) -> bool:
+        """Whether a message stands in the chat that its space is now."""
+        return (ref.chat or chat_id(space.id)) == self.chat(space)
 
     def _note(self, was: int, now: int) -> None:
         self._origins[now] = was

@@ -136,7 +136,8 @@ class Connection:
         while True:
             if self._clock.monotonic() - moved > _STALE_SECONDS:
                 self._offset = None
-            said = await self._fetch(POLL_SECONDS)
+            # After a failure the answer is wanted at once: what waits to be sent waits for it.
+            said = await self._fetch(POLL_SECONDS if self._line.connected else 0)
             if not said.done or not isinstance(said.result, list):
                 await self._pause(said)
                 continue

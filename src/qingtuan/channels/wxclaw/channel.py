@@ -24,7 +24,7 @@ from qingtuan.channels.wxclaw.window import Standing, judge
 from qingtuan.channels.wxclaw.wire import NotReached
 from qingtuan.clock import Clock
 from qingtuan.errors import QingtuanError
-from qingtuan.messages import Attachment, Outbound
+from qingtuan.messages import Outbound
 from qingtuan.storage.files import content_hash
 
 _UPLOADED_AS = {"image": UploadMediaType.IMAGE, "video": UploadMediaType.VIDEO, "file": UploadMediaType.FILE}
@@ -49,10 +49,10 @@ class WeChat:
         clock: Clock,
         bots: Mapping[str, Polling],
         render: Callable[[Outbound], Sequence[Part]],
-        read: Callable[[Attachment], bytes],
+        read: Callable[[str], bytes],
     ) -> None:
         """`bots`: by account, those that there are at a moment. `render`: the parts of a message as WeChat shows them.
-        `read`: the bytes of a file, or `NotThere`."""
+        `read`: the bytes of the file with a hash, or `NotThere`."""
         self._store = store
         self._clock = clock
         self._bots = bots
@@ -105,7 +105,7 @@ class WeChat:
     async def _item(self, part: Part, polling: Polling, user: str) -> Mapping[str, Any]:
         if part.attachment is None:
             return {"type": 1, "text_item": {"text": part.text}}
-        data = self._read(part.attachment)
+        data = self._read(part.attachment.hash)
         uploaded = await polling.bot.upload(data, _UPLOADED_AS[shown_as(part.attachment)], user)
         return item_of(part.attachment, uploaded)
 

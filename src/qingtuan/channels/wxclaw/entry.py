@@ -23,7 +23,7 @@ from qingtuan.errors import SettingsWrong, StorageFailed
 from qingtuan.events.log import Log
 from qingtuan.language import Words
 from qingtuan.media.remote import Blob
-from qingtuan.messages import Attachment, Outbound, Remote, Space
+from qingtuan.messages import Outbound, Remote, Space
 from qingtuan.settings.wechat import WeChat as Settings
 from qingtuan.turn.desk import Desk
 
@@ -48,8 +48,8 @@ class Ports:
     desk: Desk
     render: Callable[[Outbound], Sequence[Part]]
     """The parts of a message as WeChat shows them."""
-    read: Callable[[Attachment], bytes]
-    """The bytes of a file. Raises `NotThere`."""
+    read: Callable[[str], bytes]
+    """The bytes of the file with a hash. Raises `NotThere`."""
     tell_owner: Callable[[str, Words | None], None]
     """Tells the owner of a trouble (its key) once, elsewhere than here; None: it is over."""
 

@@ -10,7 +10,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from qingtuan.channels.wxclaw.window import Standing
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event
 from qingtuan.storage.sqlite import Database, Row
+
+
+def project(database: Database, event: Event) -> None:
+    """Let nothing stay of a person who is forgotten; by the chats that the record names as theirs."""
+    if event.kind is Kind.PERSON_FORGOTTEN:
+        database.execute(
+            "DELETE FROM wxclaw_chats WHERE 'private:wx:' || user IN"
+            " (SELECT space FROM events WHERE person = ? AND space GLOB 'private:wx:*')",
+            (event.place.person,),
+        )
 
 
 @dataclass(frozen=True, slots=True)

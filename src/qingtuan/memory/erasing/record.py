@@ -111,6 +111,10 @@ def said_by(event: Event) -> Iterator[str]:
             yield from (call["arguments"] for call in payload.get("calls", ()))
         case Kind.TOOL_FINISHED:
             yield payload.get("shown", "")
+        case Kind.MEDIA_READ:
+            yield payload.get("text", "")
+        case Kind.MEDIA_FETCHED:
+            yield from (one["text"] for one in payload.get("materials", ()))
         case _:
             return
 
