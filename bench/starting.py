@@ -18,7 +18,7 @@ from bench.table import Row
 
 LEFT_OUT = ("RSS of an idle instance, USE unloaded again",)
 
-_QINGTUAN = str(Path(sys.executable).with_name("qingtuan"))
+QINGTUAN = str(Path(sys.executable).with_name("qingtuan"))
 _UNLOADED_WITHIN = 150.0
 """Seconds: a minute without use, and a minute until somebody looks."""
 
@@ -57,7 +57,7 @@ def _median(values: Iterable[float]) -> float:
 def _start(environ: Mapping[str, str]) -> _Start:
     began = time.monotonic()
     with subprocess.Popen(
-        [_QINGTUAN, "ask", "你好"], env=environ, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
+        [QINGTUAN, "ask", "你好"], env=environ, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
     ) as asking:
         assert asking.stdout is not None
         assert asking.stdout.readline().strip()
@@ -74,13 +74,13 @@ def _memory(folder: Path, model: Model, *, short: bool) -> list[Row]:
     home = folder / "served"
     asyncio.run(_told(home, model, 100))
     environ = {**process_environ(home, model), "QINGTUAN_EMBEDDING__IDLE_MINUTES": "1"}
-    with _serving(environ, home) as process:
-        idle = _resident(process)
+    with serving(environ, home) as process:
+        idle = resident(process)
         for words in ("你好", "我一般喜欢坐图书馆哪里？"):
             subprocess.run(
-                [_QINGTUAN, "ask", words], env=environ, check=True, capture_output=True, stdin=subprocess.DEVNULL
+                [QINGTUAN, "ask", words], env=environ, check=True, capture_output=True, stdin=subprocess.DEVNULL
             )
-        loaded = _resident(process)
+        loaded = resident(process)
         found = [
             Row(
                 "RSS of an idle instance, USE not loaded",
@@ -100,9 +100,9 @@ async def _told(home: Path, model: Model, count: int) -> None:
 
 
 @contextmanager
-def _serving(environ: Mapping[str, str], home: Path) -> Iterator[int]:
+def serving(environ: Mapping[str, str], home: Path) -> Iterator[int]:
     """The id of a serving process."""
-    with subprocess.Popen([_QINGTUAN, "serve"], env=environ, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen([QINGTUAN, "serve"], env=environ, stderr=subprocess.DEVNULL) as process:
         try:
             deadline = time.monotonic() + 60
             while not (home / "run.sock").exists():
@@ -115,7 +115,7 @@ def _serving(environ: Mapping[str, str], home: Path) -> Iterator[int]:
             process.terminate()
 
 
-def _resident(process: int) -> float:
+def resident(process: int) -> float:
     """MiB of memory that a process holds."""
     shown = subprocess.run(["ps", "-o", "rss=", "-p", str(process)], capture_output=True, text=True, check=True)
     return int(shown.stdout) / 1024
@@ -123,6 +123,6 @@ def _resident(process: int) -> float:
 
 def _unloaded(process: int, loaded: float) -> float:
     deadline = time.monotonic() + _UNLOADED_WITHIN
-    while (now := _resident(process)) > loaded - 30 and time.monotonic() < deadline:
+    while (now := resident(process)) > loaded - 30 and time.monotonic() < deadline:
         time.sleep(1)
     return now

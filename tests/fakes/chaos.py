@@ -152,6 +152,22 @@ def answer(asked: Asked) -> Reply:
     return Reply(f"答 {' '.join(numbers)}" if numbers else "好。", delay=0.05)
 
 
+def all_channels(ilink: Ilink, telegram: TelegramServer, token: str) -> dict[str, str]:
+    """Settings, as variables without `QINGTUAN_`, of an instance with every chat app on, whose owner is everybody here.
+    `token`: of the WeChat bot."""
+    owners = [f"qq:{FRIEND}", f"qq:{OTHER}", "tg:5", "tg:6", f"wx:{USER}"]
+    return {
+        "OWNER__ACCOUNTS": json.dumps(owners),
+        "ACCESS__GROUPS": json.dumps([f"qq:{QQ_GROUP}", f"tg:{TELEGRAM_GROUP}"]),
+        "CHANNELS__ONEBOT__ACCESS_TOKEN": ONE_BOT_TOKEN,
+        "CHANNELS__TELEGRAM__TOKEN": TOKEN,
+        "CHANNELS__TELEGRAM__API_SERVER": telegram.url,
+        "CHANNELS__WXCLAW__ACCOUNTS": json.dumps([{"account_id": BOT, "token": token, "base_url": ilink.url}]),
+        "CHANNELS__WXCLAW__BASE_URL": ilink.url,
+        "CHANNELS__WXCLAW__CDN_URL": ilink.cdn,
+    }
+
+
 class Chaos:
     """One run."""
 
@@ -159,7 +175,7 @@ class Chaos:
         self._home, self._acts, self._plug_ins = folder / "home", folder / "acts.txt", folder / "plugins"
         self._wish = wish
         self._random = random.Random(wish.seed)
-        self._port = _free_port()
+        self._port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self._kills = self._drops = 0
         self._news = 0.0
@@ -199,22 +215,14 @@ class Chaos:
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: chaos-plugin\nVersion: 1.0\n")
         (info / "entry_points.txt").write_text("[qingtuan.tools]\nchaos = chaos_plugin:tools\n")
-        owners = [f"qq:{FRIEND}", f"qq:{OTHER}", "tg:5", "tg:6", f"wx:{USER}"]
         settings = {
+            **all_channels(ilink, telegram, token),
             "HOME": str(self._home),
             "LANGUAGE": "zh",
             "LLM__BASE_URL": model.base_url,
             "LLM__MODEL": "scripted",
             "EMBEDDING__MODEL": "off",
             "SERVER__PORT": str(self._port),
-            "OWNER__ACCOUNTS": json.dumps(owners),
-            "ACCESS__GROUPS": json.dumps([f"qq:{QQ_GROUP}", f"tg:{TELEGRAM_GROUP}"]),
-            "CHANNELS__ONEBOT__ACCESS_TOKEN": ONE_BOT_TOKEN,
-            "CHANNELS__TELEGRAM__TOKEN": TOKEN,
-            "CHANNELS__TELEGRAM__API_SERVER": telegram.url,
-            "CHANNELS__WXCLAW__ACCOUNTS": json.dumps([{"account_id": BOT, "token": token, "base_url": ilink.url}]),
-            "CHANNELS__WXCLAW__BASE_URL": ilink.url,
-            "CHANNELS__WXCLAW__CDN_URL": ilink.cdn,
         }
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("QINGTUAN_", "OPENAI_"))}
         return {
@@ -374,7 +382,8 @@ def _text(message: Mapping[str, Any]) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
