@@ -69,6 +69,7 @@ class Hasty:
     def __init__(self, world: World, account: str = OWNER_QQ) -> None:
         self.world = world
         self.account = account
+        self._seen = world.newest()
 
     async def writes(self, text: str, *, after: float = 0.5, space: Space | None = None, **fields: Any) -> Taken:
         """Send something, `after` seconds later than the last thing."""
@@ -93,12 +94,12 @@ class Hasty:
         await breathe()
 
     async def answered(self) -> list[str]:
-        """What is sent once the person has been quiet for so long that every turn is done."""
-        seen = self.world.newest()
+        """What was sent since the last time, once the person has been quiet for so long that every turn is done."""
         await self.waits(2)
         async with asyncio.timeout(10):
             await self.world.queues.idle()
         self.world.deliver()
+        seen, self._seen = self._seen, self.world.newest()
         return [one.text for one in self.world.sent(after=seen)]
 
 

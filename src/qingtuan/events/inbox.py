@@ -154,11 +154,11 @@ class Inbox:
             return event
 
     def open(self) -> list[Event]:
-        """Stored messages with no outcome, oldest first: what a start takes up again."""
+        """Stored messages with no outcome, oldest first: what a start takes up again. An edit changes no order."""
         rows = self._log.database.rows(
             "SELECT e.* FROM inbox AS i CROSS JOIN events AS e ON e.id = i.event WHERE i.state <> 'done' ORDER BY e.seq"
         )
-        return [event_from_row(row) for row in rows]
+        return sorted(map(event_from_row, rows), key=lambda event: min(one.seq for one in self.versions(event)))
 
     def find(self, channel: str, space: Space, message_id: str) -> Event | None:
         """The stored message of this id of the platform; None if it never came or was not taken."""
@@ -178,7 +178,7 @@ class Inbox:
         version: Event | None = message
         while version is not None:
             yield version
-            version = self._log.get(version.payload.get("replaces", ""))
+            version = self._log.get(version.payload["replaces"]) if "replaces" in version.payload else None
 
     def recall(self, message: Event) -> None:
         """Let a stored message that has no outcome count no more, in the turn that took it up, if any has."""
