@@ -16,6 +16,7 @@ from qingtuan.identity.people import People
 from qingtuan.identity.scopes import Role
 from qingtuan.media.collector import Allowance, Collector
 from qingtuan.media.files import Files
+from qingtuan.media.links import Links
 from qingtuan.media.reading.process import Children
 from qingtuan.media.reading.reader import FileReader
 from qingtuan.media.store import MediaStore
@@ -36,6 +37,8 @@ class Media:
     """Fetches what messages left with their platforms; each channel says how, with `register`, before it starts."""
     reader: FileReader
     files: Files
+    links: Links
+    """Signed links to single files, which `GET /image/{id}` answers."""
 
 
 def media_of(home: Home, settings: Settings, record: Record, people: People, models: Models) -> Media:
@@ -44,7 +47,9 @@ def media_of(home: Home, settings: Settings, record: Record, people: People, mod
     reader = FileReader(store, Children(), lambda: models.looks is not None, settings.speaks)
     files = Files(record.log)
     allowance = Allowances(settings, people, files, record)
-    return Media(store, Collector(record.log, store, record.clock, reader, allowance.of), reader, files)
+    collector = Collector(record.log, store, record.clock, reader, allowance.of)
+    links = Links(home.path / "links.key", record.clock.now, settings.server.public_url)
+    return Media(store, collector, reader, files, links)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from qingtuan.language import Words
-from qingtuan.settings.fields import Section
+from qingtuan.settings.fields import Example, HttpUrl, Section
 from qingtuan.settings.onebot import OneBot
 from qingtuan.settings.telegram import Telegram
 from qingtuan.settings.wechat import WeChat
@@ -24,6 +24,14 @@ class Server(Section):
         ),
     ] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535), Words("端口。", "The port.")] = 8080
+    public_url: Annotated[
+        HttpUrl | None,
+        Example('"https://bot.example.com"'),
+        Words(
+            "别人从外面访问它的网址；有的看图模型要用它取图片，链接一小时有效。",
+            "The address at which it is called from outside: some models fetch pictures by it (links last an hour).",
+        ),
+    ] = None
 
 
 class Manners(Section):
