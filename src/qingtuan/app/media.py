@@ -48,7 +48,7 @@ def media_of(home: Home, settings: Settings, record: Record, people: People, mod
     files = Files(record.log)
     allowance = Allowances(settings, people, files, record)
     collector = Collector(record.log, store, record.clock, reader, allowance.of)
-    links = Links(home.path / "links.key", record.clock.now, settings.server.public_url)
+    links = Links(home.path / "links.key", record.clock, settings.server.public_url)
     return Media(store, collector, reader, files, links)
 
 

@@ -9,12 +9,11 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
+from qingtuan.clock import Clock
 from qingtuan.errors import NotThere
 from qingtuan.language import Words
 from qingtuan.storage.files import cannot_write, read_regular
@@ -29,7 +28,7 @@ class Links:
 
     key_file: Path
     """Holds the key, for the owner alone. Made at the first link; without it every link has expired."""
-    now: Callable[[], datetime]
+    clock: Clock
     public_url: str | None = None
     """The address under which this instance is called from outside, if it is."""
     _key: bytes = field(default=b"", init=False, repr=False)
@@ -44,7 +43,7 @@ class Links:
         content = bytes.fromhex(name)
         if len(content) != _HASH:
             raise ValueError("not a hash")
-        signed = content + (int(self.now().timestamp()) + seconds).to_bytes(_TIME)
+        signed = content + (int(self.clock.now().timestamp()) + seconds).to_bytes(_TIME)
         return base64.urlsafe_b64encode(signed + self._mac(signed)).decode().rstrip("=")
 
     def check(self, link: str) -> str:
@@ -62,7 +61,7 @@ class Links:
         # One spelling for each: the last letter of base64 has bits to spare.
         if not right or base64.urlsafe_b64encode(raw).decode().rstrip("=") != link:
             raise NotThere(_GONE)
-        if int.from_bytes(signed[_HASH:]) < self.now().timestamp():
+        if int.from_bytes(signed[_HASH:]) < self.clock.now().timestamp():
             raise NotThere(_GONE)
         return signed[:_HASH].hex()
 
