@@ -79,7 +79,7 @@ async def test_a_quote_of_others_and_a_mention_alone_bring_their_words_as_materi
     await qq.settled()
     (event,) = qq.chat.events(Kind.MESSAGE_RECEIVED)
     received = Received.of(event)
-    assert (received.text, received.quotes, received.remotes) == ("@10001", f"10001:{theirs}", ())
+    assert (received.text, received.quotes, received.remotes) == ("", f"10001:{theirs}", ())
     assert "I left my heart in the mountains" in str(qq.chat.asked.messages)
 
 

@@ -75,7 +75,7 @@ RECORDED: dict[str, str] = {
     "group_at_all": "@全体成员 集合",
     "group_quote_bot_with_auto_at": "再详细点",
     "group_quote_other_then_at_bot": "@20009 他说得对吗",
-    "group_quote_only_then_at": "@10001",
+    "group_quote_only_then_at": "",
     "private_image_only": "",
     "private_voice": "",
     "private_file": "",
