@@ -100,6 +100,7 @@ class TestWhole:
         database.close()
 
     async def test_what_is_not_wanted_is_left_out(self, filled: Home, clock: ManualClock, tmp_path: Path) -> None:
+        (filled.path / "wechat.json").write_text('{"accounts": [{"token": "sk-test"}]}', "utf-8")
         await take(plan(filled, clock, wish=Wish(media=False, secrets=False)))
         manifest = unpacked(filled.backups / "x.tar.gz", tmp_path / "out")
         assert (manifest.with_media, manifest.with_secrets) == (False, False)

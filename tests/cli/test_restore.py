@@ -122,11 +122,13 @@ def test_without_secrets_and_media_those_stay(qingtuan: CommandLine, tmp_path: P
     path = str(tmp_path / "x.tar.gz")
     assert qingtuan("backup", path, "--without-secrets", "--no-media").code == 0
     (qingtuan.home / ".env").write_text("OTHER=1\n", "utf-8")
+    (qingtuan.home / "wechat.json").write_text('{"accounts": []}', "utf-8")
     (qingtuan.home / "media" / "picture").write_text("x", "utf-8")
     ran = qingtuan("restore", path, "--yes")
     assert ".env 留着" in ran.err
     assert "media/ 留着" in ran.err
     assert (qingtuan.home / ".env").read_text() == "OTHER=1\n"
+    assert (qingtuan.home / "wechat.json").exists()
     assert (qingtuan.home / "media" / "picture").exists()
 
 

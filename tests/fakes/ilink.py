@@ -25,10 +25,11 @@ import itertools
 import json
 import re
 import secrets
+import subprocess
 import sys
 import time
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -423,12 +424,30 @@ class Code:
 # By hand
 
 
-async def _chat(server: Ilink) -> None:
+@contextlib.contextmanager
+def ilink_process(*arguments: str) -> Iterator[tuple[str, str]]:
+    """The service as a process of its own; gives its address and that of its CDN."""
+    command = [sys.executable, "-m", "tests.fakes.ilink", *arguments]
+    folder = Path(__file__).parents[2]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder) as process:
+        assert process.stdout is not None
+        try:
+            url, cdn = (process.stdout.readline().strip().partition("=")[2] for _ in range(2))
+            yield url, cdn
+        finally:
+            process.kill()
+
+
+async def _chat(server: Ilink, verify: str) -> None:
+    def prepare(code: Code) -> None:
+        code.steps.extend([{"status": "wait"}, {"status": "scaned"}])
+        code.verify = verify
+
     async with server:
         sys.stdout.write(f"QINGTUAN_CHANNELS__WXCLAW__BASE_URL={server.url}\n")
         sys.stdout.write(f"QINGTUAN_CHANNELS__WXCLAW__CDN_URL={server.cdn}\n")
         sys.stdout.flush()
-        server.next_code = lambda code: code.steps.extend([{"status": "wait"}, {"status": "scaned"}])
+        server.next_code = prepare
         await asyncio.gather(_show(server), _type(server))
 
 
@@ -471,9 +490,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="A WeChat iLink server with one phone, which you are.")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--hold", type=float, default=2.0, help="seconds that an idle poll is held")
+    parser.add_argument("--verify", default="", help="the number that the phone shows, if it is to show one")
     given = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_chat(Ilink(port=given.port, hold=given.hold)))
+        asyncio.run(_chat(Ilink(port=given.port, hold=given.hold), given.verify))
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ LEFT_OUT = frozenset(
 replicates the database, and backups themselves. All else is in it, also what no version so far knows of."""
 
 DATABASE, SECRETS, MEDIA = "state.sqlite", ".env", "media"
+LOGINS = "wechat.json"
+"""Logins of chat apps, which are secrets too."""
 
 _LONGEST_NAME, _LONGEST_PATH = 255, 4096
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -49,7 +51,7 @@ class Wish:
     @property
     def without(self) -> frozenset[str]:
         """Names in the data folder that do not."""
-        left = {MEDIA: self.media, SECRETS: self.secrets}
+        left = {MEDIA: self.media, SECRETS: self.secrets, LOGINS: self.secrets}
         return LEFT_OUT | {name for name, wanted in left.items() if not wanted}
 
 

@@ -18,7 +18,7 @@ from datetime import datetime
 from pathlib import Path
 
 from qingtuan.backups import working
-from qingtuan.backups.manifest import MEDIA, SECRETS
+from qingtuan.backups.manifest import LOGINS, MEDIA, SECRETS
 from qingtuan.errors import StorageFailed
 from qingtuan.home import Home
 from qingtuan.language import Words
@@ -157,7 +157,7 @@ def begin(home: Home, staged: Path, *, made: datetime, now: datetime) -> Swap:
 
 def _stay(new: Iterable[str]) -> frozenset[str]:
     """Names that do not move: media and secrets where the other state has none."""
-    return _STAY | (frozenset({MEDIA, SECRETS}) - set(new))
+    return _STAY | (frozenset({MEDIA, SECRETS, LOGINS}) - set(new))
 
 
 def is_pending(home: Home) -> bool:

@@ -26,7 +26,7 @@ _DEST = Words(
 )
 _MEDIA = Words("连同收到的文件和图片（默认）", "with files and pictures that came in (default)")
 _NO_MEDIA = Words("不要收到的文件和图片", "without files and pictures that came in")
-_NO_SECRETS = Words("不要 .env 里的密钥", "without the keys in .env")
+_NO_SECRETS = Words("不要 .env 里的密钥和微信的登录", "without the keys in .env and the login of WeChat")
 _KEEP = Words(
     "做好以后那里只留最新的 N 份（只删这个数据文件夹的备份）",
     "leave the newest N there afterwards (deletes only backups of this data folder)",
@@ -45,8 +45,8 @@ _DONE = Words(
 )
 _HOLDS_SECRETS = Words("里面有 .env 的密钥，请收好。", "It holds the keys of .env; keep it safe.")
 _WITHOUT_SECRETS = Words(
-    ".env 不在里面；写在 mcp.json 和 qingtuan.toml 里的密钥还在。",
-    ".env is not in it; keys that stand in mcp.json or qingtuan.toml still are.",
+    ".env 和微信的登录不在里面；写在 mcp.json 和 qingtuan.toml 里的密钥还在。",
+    ".env and the login of WeChat are not in it; keys that stand in mcp.json or qingtuan.toml still are.",
 )
 _PASSED_OVER = Words("链接一类的不备份：{names}", "Links and the like are not backed up: {names}")
 _REMOVED = Words("删掉了更早的 {count} 份。", "Older backups deleted: {count}.")
