@@ -164,6 +164,18 @@ async def test_what_was_taken_back_or_edited_is_as_it_is_now(chat: Conversation)
     assert text.count("改过的话") == 1
 
 
+async def test_an_edit_of_the_request_keeps_what_stood_beside_it(chat: Conversation) -> None:
+    await aside(chat, "周五去爬山吧", MEMBER)
+    await chat.send("总结下面", OTHER, GROUP, message_id="e1", gathers=True)
+    await chat.send("总结上面", OTHER, GROUP, message_id="e1", edited=True, gathers=True)
+    await chat.later(seconds=30)
+    await chat.settled()
+    text = str(chat.asked.messages)
+    assert "总结上面" in text
+    assert "总结下面" not in text
+    assert text.count("周五去爬山吧") == 1
+
+
 async def test_two_accounts_of_ours_in_a_group_hear_a_message_once(chat: Conversation) -> None:
     when = chat.clock.now()
     await aside(chat, "只说了一次", MEMBER, message_id="b1", time=when)

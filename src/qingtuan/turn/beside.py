@@ -77,8 +77,17 @@ class Beside:
             return  # they read nothing; what was said meanwhile is for the talk after them
         if inbound.quotes:
             self._quote(message, inbound, inbound.quotes)
+        self._carry_over(message)
         if inbound.space.is_group:
             self._copy(message, inbound.space, MOST_CHARS_ASKED if _ASKS.search(words) else MOST_CHARS)
+
+    def _carry_over(self, message: Event) -> None:
+        """Let what was said before stand beside an edited message as it stood beside what that was."""
+        log = self.kit.record.log
+        before = log.caused_by(message.payload["replaces"]) if message.payload.get("replaces") else []
+        for event in before:
+            if event.kind is Kind.TALK_OVERHEARD and not event.forgotten:
+                log.append(event.kind, event.place, event.payload, origin=event.origin, cause=message.id)
 
     def _quote(self, message: Event, inbound: Inbound, quotes: str) -> None:
         log, reader = self.kit.record.log, self.kit.people.reader(inbound.account, inbound.space)

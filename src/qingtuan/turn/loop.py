@@ -21,6 +21,7 @@ from qingtuan.language import Language, Words
 from qingtuan.memory.recall import Injected
 from qingtuan.messages import Attachment, Origin, Space
 from qingtuan.models.chat import Answer, ChatEvent, TakenBack, TextDelta, WireRequest
+from qingtuan.models.failures import NOT_REACHED
 from qingtuan.prompt.history import Said
 from qingtuan.prompt.pipeline import Built, build
 from qingtuan.tools.run import STUCK, stuck
@@ -65,7 +66,8 @@ class Loop:
         try:
             return await self._rounds(started, calls)
         except ModelUnreachable as error:
-            return self._say(error.say(self.kit.language(self.turn)), "unreachable")
+            words = error.words if self.turn.reader.is_owner_alone else NOT_REACHED
+            return self._say(words.say(self.kit.language(self.turn)), "unreachable")
         except ModelRefused as error:
             return self._refused(error)
 
@@ -262,8 +264,10 @@ class Loop:
         return "replied"
 
     def _say(self, text: str, outcome: Outcome) -> Outcome:
-        """Say in words of code why there is no reply, and what was done in spite of that: nobody else will."""
-        if done := done_so_far(self._events(), self.kit.language(self.turn)):
+        """Say in words of code why there is no reply, and what was done in spite of that: nobody else will. In a group
+        that is one sentence, and the owner is told the rest (`troubles`)."""
+        in_group = self.turn.session.space.is_group
+        if not in_group and (done := done_so_far(self._events(), self.kit.language(self.turn))):
             text = f"{text}\n{done}"
         self._put(Draft(self.turn.channel, text, origin=Origin.SYSTEM, by_code=True))
         return outcome

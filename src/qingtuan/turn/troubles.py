@@ -10,19 +10,22 @@ from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
 from qingtuan.events.outbox import notice
 from qingtuan.identity.accounts import OWNER
+from qingtuan.identity.redaction import mask
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Words
+from qingtuan.memory.wiki.one_line import flat
 from qingtuan.messages import Space
 from qingtuan.personas.cards import Unusable
 from qingtuan.turn.kit import Kit
-from qingtuan.turn.progress import MessageOut
+from qingtuan.turn.loop import done_so_far
+from qingtuan.turn.progress import MessageOut, Outcome
 from qingtuan.turn.telling import Told, word_to_owner
 from qingtuan.turn.turn import Turn
 
 
-def of_turn(kit: Kit, turn: Turn) -> Iterator[Told]:
+def of_turn(kit: Kit, turn: Turn, outcome: Outcome) -> Iterator[Told]:
     """What is to be told at the end of a turn, noted as told."""
-    for found in (_pins(kit, turn), _card(kit, turn)):
+    for found in (_pins(kit, turn), _card(kit, turn), _failed_in_group(kit, turn, outcome)):
         if found is not None:
             yield found
 
@@ -56,6 +59,30 @@ def _pins(kit: Kit, turn: Turn) -> Told | None:
     words = (_PINS_IN_GROUP if space.is_group else _PINS).say(kit.language(turn))
     draft = notice(turn.channel, words.format(names=" ".join(f"#{name}" for name in names), space=space.id))
     return Told(draft, turn.place if not space.is_group else _at_home(kit, turn))
+
+
+def _failed_in_group(kit: Kit, turn: Turn, outcome: Outcome) -> Told | None:
+    """A turn in a group that came to nothing: the group was told one sentence, the owner is told why, until one there
+    comes to its end again."""
+    space = turn.session.space
+    if not space.is_group or outcome not in ("failed", "unreachable", "replied"):
+        return None
+    key = f"failing {space}"
+    if outcome == "replied":
+        return _to_owner(kit, key, None)
+    events = [event for event in kit.record.log.of_turn(turn.id) if not event.forgotten]
+    failures = [event.payload for event in events if event.kind in (Kind.TURN_FAILED, Kind.MODEL_FAILED)]
+    why = str(failures[-1].get("detail") or failures[-1].get("reason") or "") if failures else ""
+    words = Words(
+        _FAILED_IN_GROUP.zh.format(space=space.id, account=turn.account) + _details(why, done_so_far(events, "zh")),
+        _FAILED_IN_GROUP.en.format(space=space.id, account=turn.account) + _details(why, done_so_far(events, "en")),
+    )
+    return _to_owner(kit, key, words)
+
+
+def _details(*texts: str) -> str:
+    """What else there is to say, each on a line: no secrets, and not at length."""
+    return "".join(f"\n{mask(flat(text)[:_LONGEST_DETAIL]).text}" for text in texts if text)
 
 
 def _at_home(kit: Kit, turn: Turn) -> Place:
@@ -105,6 +132,12 @@ def _to_owner(
     return Told(notice(chat.channel, words.say(kit.speaks_to(Reader(OWNER, Role.OWNER, chat.space)))), place)
 
 
+_LONGEST_DETAIL = 300
+_FAILED_IN_GROUP = Words(
+    "在群 {space} 里，{account} 的一句没办成。好之前那里再出错我不另说。",
+    "In the group {space}, something that {account} asked for was not done. Until it works again there, I do not "
+    "tell you of more.",
+)
 _PINS = Words(
     "置顶的太长，这几条每次都带不上：{names}。/memory unpin 编号 取消置顶，或 /memory edit 编号 改短。",
     "Pinned entries are too long, and these are left out each time: {names}. "

@@ -213,7 +213,7 @@ class Work:
                 Calls(self.kit, turn).close(calls.STOPPED if outcome in ("stopped", "recalled") else calls.BROKE)
             if outcome == "stopped" and (done := self._done(turn)):
                 say(_by_code(turn, done), turn.place, turn.cause)
-            for told in troubles.of_turn(self.kit, turn):
+            for told in troubles.of_turn(self.kit, turn, outcome):
                 say(told.draft, told.place, turn.cause)
             log.append(Kind.TURN_FINISHED, turn.place, {"outcome": outcome}, cause=turn.cause)
 
@@ -234,8 +234,9 @@ class Work:
 
     def _broke(self, turn: Turn, sentence: str, detail: str) -> Outcome:
         self._failure(turn, detail)
+        done = "" if turn.session.space.is_group else self._done(turn)
         with self.saying() as say:
-            say(_by_code(turn, "\n".join(filter(None, (sentence, self._done(turn))))), turn.place, turn.cause)
+            say(_by_code(turn, "\n".join(filter(None, (sentence, done)))), turn.place, turn.cause)
         return "failed"
 
     def _done(self, turn: Turn) -> str:
