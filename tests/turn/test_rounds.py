@@ -242,10 +242,14 @@ async def test_why_a_model_refuses_is_for_the_owner_in_private(world: World) -> 
     world.model.script = in_order(refused("balance", "account 123"))
     (reply,) = await world.say("你好")
     assert "余额" in reply.text
-    for account, space in ((GUEST, None), ("cli:local", GROUP)):
-        (reply,) = await world.say("你好", account, space)
-        assert "余额" not in reply.text
-        assert "主人" in reply.text
+    (reply,) = await world.say("你好", GUEST)
+    assert "余额" not in reply.text
+    assert "主人" in reply.text
+    reply, told = await world.say("你好", "cli:local", GROUP)
+    assert (reply.space, told.space) == (GROUP, Space("private", "cli:local"))
+    assert "余额" not in reply.text
+    assert "主人" in reply.text
+    assert "qq:777" in told.text
 
 
 async def test_everybody_is_told_that_their_words_were_stopped(world: World) -> None:

@@ -256,6 +256,7 @@ class App:
             self._spawn(self.remembering.recollection.episodes.catch_up())
             self._spawn(self._release())
             self._spawn(self._prepare_tools())
+            self._spawn(self.desk.beside.run())
             self._spawn(self.remembering.library.prepare(self.clock))
             self._spawn(Daily(self.keeper, self.kit.record.log, self.settings.backups, self.clock).run())
             self._spawn(InStep(self.kit, self.remembering.syncing, self.settings.wiki.sync_minutes).run())

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 from qingtuan.confirmations.answers import may_be_answer
+from qingtuan.errors import StorageFailed
 from qingtuan.events.inbox import Inbox
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
@@ -31,6 +33,8 @@ MOST_CHARS_ASKED = 12_000
 """The same where the message asks about it."""
 LONGEST_QUOTE = 4000
 """Characters of what a message quotes; the middle of a longer text is left out."""
+_PRUNE_EVERY = 3600.0
+"""Seconds. Nobody reads what is older meanwhile."""
 _ASKS = re.compile(
     r"上面|上述|以上|前面|刚才|刚刚|总结|概括|聊了|聊的|说了|说的|讨论|他们|她们|大家|群里|谁说|记录|爬楼"
     r"|above|summar|recap|catch.?up|discuss|they|everyone|said|talk",
@@ -53,6 +57,13 @@ class Beside:
     def listens(self, group: Space) -> bool:
         """Whether what is said in an enabled group, and not to the assistant, is kept for a while."""
         return self.kit.record.choices.of(group, "listening") != "no"
+
+    async def run(self) -> None:
+        """Let go of what has been kept long enough, for ever."""
+        while True:
+            with suppress(StorageFailed):
+                self.overhearing.prune()
+            await self.kit.record.clock.sleep(_PRUNE_EVERY)
 
     # What is not for us
 

@@ -87,8 +87,9 @@ class Desk:
         self._stands_for = stands_for
         self._linking = linking
         self._answering = Answering(work)
-        self._beside = Beside(work.kit)
-        self._inbox = Inbox(work.kit.record.log, self._beside.bring)
+        self.beside = Beside(work.kit)
+        """Hears what is said in groups to others; lets go of it in time, run by whoever runs the instance."""
+        self._inbox = Inbox(work.kit.record.log, self.beside.bring)
         self._silence = Silence(work)
         self._roll = Roll(work)
         self.membership = Membership(work)
@@ -146,7 +147,7 @@ class Desk:
             refused = admitted if isinstance(admitted, Refused) else Refused(Reason.SHARED_ID)
             self._silence.keep(inbound, refused, person.id if person else None)
             if refused.reason in (Reason.NOT_ADDRESSED, Reason.LATE):
-                self._beside.overhear(inbound, reader)
+                self.beside.overhear(inbound, reader)
             return Taken("ignored")
         self._albums.keep(inbound)
         if burst is not None:
@@ -182,7 +183,7 @@ class Desk:
     def recalled(self, channel: str, space: Space, message_id: str) -> None:
         """Whoever sent a message took it back: what was not yet done about it is not. What was answered, or led to
         something that was done, stands. Raises `StorageFailed`."""
-        self._beside.recalled(channel, space, message_id)
+        self.beside.recalled(channel, space, message_id)
         event = self._inbox.find(channel, space, message_id)
         if event is not None and self._may_change(event):
             self._lose(event)
