@@ -10,6 +10,7 @@ import pytest
 from qingtuan.errors import ModelUnreachable, StorageFailed, ToolFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.identity.trust import Risk
+from qingtuan.messages import Space
 from qingtuan.models.chat import Request
 from qingtuan.models.failures import NOT_REACHED, refused
 from qingtuan.models.profiles import GENERIC
