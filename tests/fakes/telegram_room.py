@@ -48,7 +48,14 @@ class Room:
         self.entries = await self._running.enter_async_context(channels_of(self.chat.app))
 
     async def close(self) -> None:
-        await self._running.aclose()
+        """Close it. Time goes by meanwhile: what is on its way is not waited for until it comes."""
+        closing = asyncio.ensure_future(self._running.aclose())
+        await self.until(closing.done)
+        await closing
+
+    def previews(self) -> int:
+        """How many messages stand that show an answer while it is written."""
+        return len(self.chat.app.kit.record.log.database.rows("SELECT * FROM previews"))
 
     async def restart(self) -> None:
         """End the process and start another one on the same data."""

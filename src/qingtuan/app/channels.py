@@ -52,8 +52,11 @@ def _telegram(app: App) -> Entry:
     from qingtuan.channels.telegram.entry import Outside, TelegramEntry
     from qingtuan.channels.text.telegram import parts
 
-    render = partial(parts, manners=app.settings.channels.manners)
-    entry = TelegramEntry(app.settings.channels.telegram, app, Outside(render, app.media.store.read))
+    settings, manners = app.settings.channels.telegram, app.settings.channels.manners
+    if settings.stream:
+        # What was read while it grew does not fall apart into several messages when it is whole.
+        manners = manners.model_copy(update={"bubbles": 1})
+    entry = TelegramEntry(settings, app, Outside(partial(parts, manners=manners), app.media.store.read))
     app.media.collector.register(entry.name, entry)
     return entry
 

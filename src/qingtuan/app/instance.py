@@ -30,7 +30,7 @@ from qingtuan.confirmations.book import Book
 from qingtuan.confirmations.standing import StandingBook
 from qingtuan.errors import StorageFailed
 from qingtuan.events import choices as chosen
-from qingtuan.events import groups, inbox, outbox, overheard, sessions, turns
+from qingtuan.events import groups, inbox, outbox, overheard, previews, sessions, turns
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log, Place
 from qingtuan.events.sessions import Session
@@ -66,6 +66,7 @@ PROJECTIONS = (
     sessions.project,
     inbox.project,
     outbox.project,
+    previews.project,
     turns.project,
     chosen.project,
     groups.project,

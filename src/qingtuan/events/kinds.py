@@ -220,6 +220,17 @@ class Kind(StrEnum):
         ),
     )
 
+    PREVIEW_SHOWN = (
+        "preview.shown",
+        Words("边写边给人看的一条消息发出去了。", "A message that shows an answer while it is written was sent."),
+    )
+    PREVIEW_OVER = (
+        "preview.over",
+        Words(
+            "那条消息成了回答的开头，或者撤掉了。", "That message became the beginning of the answer, or was removed."
+        ),
+    )
+
     PAGE_INTENDED = (
         "page.intended",
         Words("页面就要改了，记着改前和改后的散列。", "Pages are about to change, with their hashes before and after."),

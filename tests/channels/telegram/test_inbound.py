@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qingtuan.channels.telegram.ids import Ref, cut, units
-from qingtuan.channels.telegram.inbound import Me, Membership, Moved, Nothing, Press, Reading
+from qingtuan.channels.telegram.inbound import Left, Me, Membership, Moved, Nothing, Press, Reading
 from qingtuan.identity.accounts import is_account, is_shared
 from qingtuan.messages import Inbound, Origin, Space
 
@@ -329,10 +329,14 @@ def test_a_group_that_became_a_supergroup_is_the_space_that_it_was() -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", [{"new_chat_members": [BOT]}, {"left_chat_member": MING}, {"pinned_message": {}}, {"new_chat_title": "x"}]
+    "fields", [{"new_chat_members": [BOT]}, {"left_chat_member": BOT}, {"pinned_message": {}}, {"new_chat_title": "x"}]
 )
 def test_notices_of_a_chat_are_no_messages(fields: Mapping[str, Any]) -> None:
     assert said(chat=GROUP, **fields) == Nothing("a notice of the chat")
+
+
+def test_who_leaves_a_group_is_named() -> None:
+    assert said(chat=GROUP, left_chat_member=MING) == Left(Space("group", "tg:-100123"), "tg:5")
 
 
 def test_a_live_location_that_moves_is_no_edit() -> None:

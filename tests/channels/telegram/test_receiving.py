@@ -233,10 +233,33 @@ async def test_a_group_that_became_a_supergroup_goes_on_as_it_was(tmp_path: Path
         assert len(telegram.events(Kind.GROUP_MOVED)) == 1
 
 
+async def test_an_edit_takes_the_place_of_what_was_not_answered(telegram: Room) -> None:
+    telegram.chat.model(on_user("zwei", Reply("2")), on_user("", Reply("1")))
+    message = await telegram.server.say("eins")
+    await telegram.server.edit(message, "zwei")
+    await telegram.until(lambda: telegram.server.texts())
+    await telegram.quiet(3)
+    assert telegram.server.texts() == ["2"]
+
+
+async def test_an_album_is_one_turn(telegram: Room) -> None:
+    telegram.server.put_file("one", b"\x89PNG\r\n\x1a\n1")
+    telegram.server.put_file("two", b"\x89PNG\r\n\x1a\n2")
+    captions: list[tuple[str, dict[str, Any]]] = [("one", {"caption": "compare these"}), ("two", {})]
+    for name, caption in captions:
+        photo = [{"file_id": name, "file_unique_id": name, "width": 10, "height": 10}]
+        await telegram.server.say(photo=photo, media_group_id="1", **caption)
+    await telegram.until(lambda: telegram.server.texts())
+    await telegram.quiet(5)
+    assert len(telegram.events(Kind.TURN_STARTED)) == 1
+    assert len(telegram.heard()) == 2
+
+
 async def test_who_blocks_the_bot_is_seen_and_who_comes_back_too(telegram: Room) -> None:
     await telegram.server.block()
     await telegram.until(lambda: telegram.health().words and "拉黑" in telegram.health().words.zh)  # type: ignore[union-attr]
-    change = {"chat": {"id": 5, "type": "private"}, "from": MING, "date": 1, "new_chat_member": {"status": "member"}}
+    change = {"chat": {"id": 5, "type": "private"}, "from": MING, "date": 1}
+    change |= {"old_chat_member": {"status": "kicked"}, "new_chat_member": {"status": "member"}}
     await telegram.server.push({"my_chat_member": change})
     await telegram.until(lambda: "拉黑" not in (telegram.health().words or Words("", "")).zh)
 

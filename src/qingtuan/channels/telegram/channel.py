@@ -30,18 +30,18 @@ _LATER_SECONDS = 60.0
 Params = dict[str, Any]
 
 
-class Preview(Protocol):
-    """A message that was shown while it was written."""
+class Shown(Protocol):
+    """Messages that show answers while they are written."""
 
     async def take(self, message: Outbound) -> Ref | None:
-        """The message that shows the beginnings of this one, to be made the first part of it. It is given once."""
+        """The message that shows the beginnings of this one, to be made the first part of it."""
         ...
 
-    def give_back(self, message: Outbound, shown: Ref) -> None:
-        """It was certainly not made that, and is asked for again."""
+    def became(self, message: Outbound) -> None:
+        """It was made that."""
         ...
 
-    async def remove(self, space: Space, shown: Ref) -> None:
+    async def remove(self, message: Outbound) -> None:
         """It is no part of what is sent."""
         ...
 
@@ -66,11 +66,11 @@ class Ways:
 class TelegramChannel:
     """Sends messages of the outbox."""
 
-    def __init__(self, api: Api, moves: Moves, ways: Ways, preview: Preview | None = None) -> None:
+    def __init__(self, api: Api, moves: Moves, ways: Ways, shown: Shown | None = None) -> None:
         self._api = api
         self._moves = moves
         self._ways = ways
-        self._preview = preview
+        self._shown = shown
         self.last_outbound: datetime | None = None
 
     @property
@@ -98,24 +98,24 @@ class TelegramChannel:
         """Hand one part over."""
         parts = self.parts(message)
         marks = {"reply_markup": self._ways.buttons(message) if part == parts[-1] else None}
-        if part == parts[0] and self._preview is not None and (shown := await self._preview.take(message)) is not None:
+        if part == parts[0] and self._shown is not None and (there := await self._shown.take(message)) is not None:
             if part.attachment is None:
-                return await self._in_place(message, part, shown, marks)
-            await self._preview.remove(message.space, shown)
+                return await self._in_place(message, part, there, marks)
+            await self._shown.remove(message)
         return await self._anew(message, part, marks)
 
-    async def _in_place(self, message: Outbound, part: Part, shown: Ref, marks: Params) -> Delivery:
+    async def _in_place(self, message: Outbound, part: Part, there: Ref, marks: Params) -> Delivery:
         """Make what was shown while it was written the first part of the message."""
-        where: Params = {"message_id": shown.message, **marks}
+        where: Params = {"message_id": there.message, **marks}
         said = await self._said(message.space, "editMessageText", {**where, **_text(part)}, _plain(part))
         if said.says("message is not modified"):
             said = Said("done")
-        if said.says("message to edit not found") or said.says("message can't be edited"):
+        gone = said.says("message to edit not found") or said.says("message can't be edited")
+        if self._shown is not None and (said.done or gone):
+            self._shown.became(message)
+        if gone:
             return await self._anew(message, part, marks)
-        if self._preview is not None and (said.state == "unreached" or said.code == 429):
-            # It is tried again, and then finds the same message to be made this one.
-            self._preview.give_back(message, shown)
-        return self._delivery(message.space, said, shown)
+        return self._delivery(message.space, said, there)
 
     async def _anew(self, message: Outbound, part: Part, marks: Params) -> Delivery:
         where: Params = {"message_thread_id": self._ways.topic(message), **marks}
@@ -167,10 +167,10 @@ class TelegramChannel:
             said = await self._api.call(method, **given)
         return said
 
-    def _delivery(self, space: Space, said: Said, shown: Ref | None) -> Delivery:
+    def _delivery(self, space: Space, said: Said, there: Ref | None) -> Delivery:
         if said.done:
             self.last_outbound = self._ways.clock.now()
-            return Delivery("sent", str(shown or self._ref(space, said.result)))
+            return Delivery("sent", str(there or self._moves.ref(space, said.result)))
         detail = f"{said.code} {said.description}".strip()
         if said.state == "unanswered":
             return Delivery("unknown", detail=detail)
@@ -182,13 +182,6 @@ class TelegramChannel:
         if said.code in (401, 404):
             return Delivery("later", detail=detail, after=_LATER_SECONDS)
         return Delivery("refused", detail=detail)
-
-    def _ref(self, space: Space, result: Any) -> Ref:
-        """The name of a message that the server has just taken."""
-        sent = result if isinstance(result, Mapping) else {}
-        chat = self._moves.chat(space)
-        topic = sent.get("message_thread_id") if sent.get("is_topic_message") else None
-        return Ref(int(sent.get("message_id", 0)), topic, chat if chat in self._moves.origins else None)
 
 
 def _text(part: Part) -> Params:

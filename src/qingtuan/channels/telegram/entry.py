@@ -22,6 +22,7 @@ from qingtuan.channels.telegram.ids import Ref
 from qingtuan.channels.telegram.inbound import CHANNEL, Left, Membership
 from qingtuan.channels.telegram.moves import Moves
 from qingtuan.channels.telegram.receiving import Connection, Line, Taking
+from qingtuan.channels.telegram.streaming import Streams
 from qingtuan.channels.telegram.topics import topic_of
 from qingtuan.channels.telegram.webhook import bounded
 from qingtuan.clock import Clock
@@ -93,7 +94,8 @@ class TelegramEntry:
             refused=self._refused,
             clock=host.clock,
         )
-        self._channel = TelegramChannel(adapter, self._moves, ways)
+        self._streams = Streams(adapter, self._moves, log, host.kit.stage, host.clock)
+        self._channel = TelegramChannel(adapter, self._moves, ways, self._streams)
         self._deliveries: Deliveries | None = None
         self._running: asyncio.Task[None] | None = None
         self._unlisten: Callable[[], None] = lambda: None
@@ -122,6 +124,7 @@ class TelegramEntry:
         self._deliveries.start()
         self._line.changed = self._deliveries.wake_all
         self._unlisten = log.listen(self._heard)
+        self._streams.start(shows=self._settings.stream)
         self._running = asyncio.create_task(self._run(), name="telegram in")
 
     async def stop(self) -> None:
@@ -129,15 +132,16 @@ class TelegramEntry:
             self._running.cancel()
             await asyncio.gather(self._running, return_exceptions=True)
         await self._intake.close()
-        try:
+        with suppress(TimeoutError):  # what was not confirmed comes again, and is known then
             async with asyncio.timeout(_END_SECONDS):
                 await self._taking.close()
                 await self._connection.confirm()
-        except TimeoutError:
-            pass  # what was not confirmed comes again, and is known then
         self._unlisten()
         for task in self._tidying:
             task.cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_END_SECONDS):
+                await self._streams.close()
         if self._deliveries is not None:
             await self._deliveries.close()
 

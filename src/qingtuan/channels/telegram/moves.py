@@ -7,6 +7,7 @@ memory, what was enabled there and what the settings say of it go on without any
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from qingtuan.channels.telegram.ids import Ref, chat_id
 from qingtuan.events.kinds import Kind
@@ -52,6 +53,13 @@ class Moves:
     def stands(self, ref: Ref, space: Space) -> bool:
         """Whether a message stands in the chat that its space is now."""
         return (ref.chat or chat_id(space.id)) == self.chat(space)
+
+    def ref(self, space: Space, sent: Any) -> Ref:
+        """The name of a message that the server has just taken, from what it answered."""
+        given = sent if isinstance(sent, Mapping) else {}
+        chat = self.chat(space)
+        topic = given.get("message_thread_id") if given.get("is_topic_message") else None
+        return Ref(int(given.get("message_id", 0)), topic, chat if chat in self._origins else None)
 
     def _note(self, was: int, now: int) -> None:
         self._origins[now] = was
