@@ -85,6 +85,16 @@ class Rules:
             turn.said = [(one, text if one == number else old) for one, old in turn.said]
         return True
 
+    def taken_up(self, gathers: list[bool], now: float) -> None:
+        """The next process goes on with what has begun; the rest arrives again, and nobody waits for more."""
+        begun = [turn for turn in self.turns[:1] if turn.begins(now)]
+        waiting = sorted(one for turn in self.turns[len(begun) :] for one in turn.said)
+        self.turns = begun
+        for number, text in waiting:
+            self.say(number, text, gathers[number], now)
+        for turn in self.turns:
+            turn.hurried = True
+
     def recall(self, number: int) -> None:
         turn = next((turn for turn in self.turns if turn.holds(number)), None)
         if turn is None or turn.acted:
@@ -196,8 +206,7 @@ class Course:
         self.let = None
         self.world = World(self.world.plan, self.model)
         await self.world.desk.recover()
-        for turn in self.rules.turns:
-            turn.hurried = True
+        self.rules.taken_up(self.gathers, self.now)
 
     async def hear(self) -> None:
         await self.wait(PAUSE)

@@ -207,7 +207,7 @@ class Bursts:
 
     def last(self, session: str) -> Burst | None:
         """The one that came last in a session: who joins any other would overtake it."""
-        return next(reversed(self._of.get(session, ())), None)
+        return next((burst for burst in reversed(self._of.get(session, ())) if not burst.turn.gone), None)
 
     def holding(self, message: Event) -> Burst | None:
         """The one that is about a stored message."""
