@@ -15,8 +15,9 @@ from qingtuan.settings.onebot import OneBot
 from qingtuan.turn.troubles import tell_owner
 
 
-def entries_of(app: App) -> list[Entry]:
-    """Every channel that the settings switch on. What a channel needs is imported only for one that is."""
+def entries_of(app: App, health: Callable[[], Sequence[EntryHealth]] = tuple) -> list[Entry]:
+    """Every channel that the settings switch on. What a channel needs is imported only for one that is. `health` says
+    how all of them are."""
     channels = app.settings.channels
     entries: list[Entry] = [_wechat(app)]
     if channels.telegram.token is not None:
@@ -24,7 +25,7 @@ def entries_of(app: App) -> list[Entry]:
     if channels.onebot.access_token is not None or channels.onebot.urls:
         entries.append(_onebot(app, channels.onebot))
     if channels.http.enabled:
-        entries.append(_http(app, lambda: [entry.health() for entry in entries]))
+        entries.append(_http(app, health))
     return entries
 
 
@@ -94,17 +95,12 @@ async def channels_of(app: App) -> AsyncIterator[Entries]:
     start stands in `failed`, under `server` the server itself."""
     from qingtuan.channels.http.server import Server  # terminals do without
 
-    wanted = entries_of(app)
-    entries = Entries(wanted)
-    server = Server(
-        app.settings.server.host,
-        app.settings.server.port,
-        {prefix: answers for entry in wanted for prefix, answers in entry.routes.items()},
-    )
+    entries = Entries(entries_of(app, lambda: entries.health()))
     await entries.start()
     app.media.collector.catch_up()
+    server = Server(app.settings.server.host, app.settings.server.port, entries.routes)
     try:
-        if any(entry.routes for entry in wanted):
+        if entries.routes:
             try:
                 await server.start()
                 entries.address = app.settings.server.host, server.port

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from qingtuan.errors import QingtuanError
 from qingtuan.language import Words
@@ -67,6 +67,19 @@ class Entry(Protocol):
         ...
 
 
+@runtime_checkable
+class Answering(Protocol):
+    """A channel whose callers wait for the answer on the line that they asked on."""
+
+    def pause(self) -> None:
+        """Take nothing in any more; what is being answered goes on."""
+        ...
+
+    async def rest(self) -> None:
+        """Wait until what was being answered is answered."""
+        ...
+
+
 class Entries:
     """All channels of an instance, side by side."""
 
@@ -87,6 +100,24 @@ class Entries:
                 self.failed[entry.name] = error
             else:
                 self._running.append(entry)
+
+    @property
+    def routes(self) -> Mapping[str, Asgi]:
+        """What those that run answer, by the beginning of the path. What could not start, as for want of a token, is
+        called by nobody."""
+        return {prefix: answers for entry in self._running for prefix, answers in entry.routes.items()}
+
+    def pause(self) -> None:
+        """Take in no more of what wants its answer at once."""
+        for entry in self._running:
+            if isinstance(entry, Answering):
+                entry.pause()
+
+    async def rest(self) -> None:
+        """Wait until all of that is answered."""
+        for entry in self._running:
+            if isinstance(entry, Answering):
+                await entry.rest()
 
     async def stop(self) -> None:
         """Stop those that run."""

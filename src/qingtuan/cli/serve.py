@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
+import os
 import signal
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 
 from qingtuan.app.channels import channels_of
 from qingtuan.backups.swap import Swap
+from qingtuan.channels.entry import Entries
 from qingtuan.cli.door import Claim, Door, claimed, opened
+from qingtuan.cli.log_file import logging_to
+from qingtuan.cli.notifying import Notifier
 from qingtuan.cli.parser import Parser
 from qingtuan.cli.restarting import SERVES, Requests, Wanted
-from qingtuan.cli.shell import Shell, settings_of
+from qingtuan.cli.shell import Shell, explained, settings_of
+from qingtuan.cli.winding_down import wind_down
 from qingtuan.errors import HomeInUse, QingtuanError
 from qingtuan.language import Words
 
@@ -21,8 +27,14 @@ _RUNNING = Words(
     "在运行，数据在 {home}。qingtuan chat、ask 会连到这里；Ctrl-C 结束。",
     "Running, with data in {home}. qingtuan chat and ask connect here; Ctrl-C ends it.",
 )
+_LISTENING = Words("程序从 http://{host}:{port} 调用。", "Programs call http://{host}:{port}.")
+_ENDING = Words(
+    "正在停下，最多再等 {seconds} 秒让回答说完；再按一次马上停。",
+    "Stopping; answers may take {seconds} more seconds. Once more ends it at once.",
+)
 _ALREADY = Words("已经有一个在运行了，数据在 {home}。", "One is running already, with data in {home}.")
 _NOT_WITH_THAT = Words("恢复的数据打不开，换回来了。", "What was restored cannot be opened; it was put back.")
+_LOG = logging.getLogger("qingtuan.serve")
 _FINISH_SECONDS = 20.0
 """How long turns that run may go on before another state takes the place of theirs."""
 
@@ -32,16 +44,29 @@ def arguments(parser: Parser) -> None:
 
 
 async def run(_: argparse.Namespace, shell: Shell) -> int:
-    ended = asyncio.Event()
+    ending = Ending()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+        asyncio.get_running_loop().add_signal_handler(number, ending.asked)
     shell.home.prepare()
     async with claimed(shell, SERVES) as claim:
         if claim.link is not None:
             home = shell.home.path
             raise HomeInUse(_ALREADY.filled(home=home))
-        await _Serving(shell, claim, ended).run()
+        with logging_to(shell.home.logs):
+            await _Serving(shell, claim, ending).run()
     return 0
+
+
+class Ending:
+    """How far somebody wants it to end."""
+
+    def __init__(self) -> None:
+        self.wanted = asyncio.Event()
+        self.at_once = asyncio.Event()
+
+    def asked(self) -> None:
+        """Asked once, it ends in peace; asked again, at once."""
+        (self.at_once if self.wanted.is_set() else self.wanted).set()
 
 
 @dataclass(slots=True)
@@ -56,10 +81,11 @@ class _Restored:
 class _Serving:
     """One instance after the other on one data folder, which this process keeps."""
 
-    def __init__(self, shell: Shell, claim: Claim, ended: asyncio.Event) -> None:
+    def __init__(self, shell: Shell, claim: Claim, ending: Ending) -> None:
         self._shell = shell
         self._claim = claim
-        self._ended = ended
+        self._ending = ending
+        self._notifier = Notifier(os.environ, shell.clock)
         self._restored: _Restored | None = None
 
     async def run(self) -> None:
@@ -95,22 +121,54 @@ class _Serving:
                 self._restored.wanted.done(self._restored.swap)
                 shell.note(shell.say(self._restored.swap.words))
                 self._restored = None
-            if door.app is not None:
-                entries = await stack.enter_async_context(channels_of(door.app))
-                for error in entries.failed.values():
-                    shell.explain(error)
-            shell.note(shell.say(_RUNNING).format(home=shell.home.path))
+            assert door.app is not None
+            entries = await stack.enter_async_context(channels_of(door.app))
+            self._tell(entries)
+            alive = asyncio.create_task(self._notifier.watch())
+            stack.callback(alive.cancel)
             wanted = await self._asked(requests)
-            if wanted is not None:
+            if wanted is None:
+                await self._end(door, entries)
+            else:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(_at_rest(door), _FINISH_SECONDS)
             return wanted
 
+    def _tell(self, entries: Entries) -> None:
+        """Say that it runs, and what does not."""
+        shell = self._shell
+        for name, error in entries.failed.items():
+            shell.explain(error)
+            _LOG.info("%s did not start: %s", name, explained(error, "en"))
+        shell.note(shell.say(_RUNNING).format(home=shell.home.path))
+        if entries.address is not None:
+            host, port = entries.address
+            shell.note(shell.say(_LISTENING).format(host=f"[{host}]" if ":" in host else host, port=port))
+            _LOG.info("listening on %s port %s", host, port)
+        _LOG.info("running: %s", ", ".join(f"{one.name} {one.state}" for one in entries.health()))
+        self._notifier.ready()
+
+    async def _end(self, door: Door, entries: Entries) -> None:
+        """Let what is being answered come to its end, unless somebody wants to end at once."""
+        assert door.app is not None
+        assert door.server is not None
+        self._notifier.stopping()
+        seconds = door.app.settings.server.finish_seconds
+        _LOG.info("stopping")
+        if not door.app.queues.at_rest:
+            self._shell.note(self._shell.say(_ENDING).format(seconds=f"{seconds:g}"))
+        winding = asyncio.ensure_future(wind_down(door.app, entries, door.server.settled, seconds))
+        at_once = asyncio.ensure_future(self._ending.at_once.wait())
+        await asyncio.wait([winding, at_once], return_when=asyncio.FIRST_COMPLETED)
+        for task in (winding, at_once):
+            task.cancel()
+        await asyncio.gather(winding, at_once, return_exceptions=True)
+
     async def _asked(self, requests: Requests) -> Wanted | None:
-        waits = [asyncio.ensure_future(self._ended.wait()), asyncio.ensure_future(requests.wanted())]
+        waits = [asyncio.ensure_future(self._ending.wanted.wait()), asyncio.ensure_future(requests.wanted())]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            return None if self._ended.is_set() else await requests.wanted()
+            return None if self._ending.wanted.is_set() else await requests.wanted()
         finally:
             for wait in waits:
                 wait.cancel()

@@ -32,6 +32,14 @@ class Server(Section):
             "The address at which it is called from outside: some models fetch pictures by it (links last an hour).",
         ),
     ] = None
+    finish_seconds: Annotated[
+        float,
+        Field(ge=0, le=600),
+        Words(
+            "停下时最多等正在回答的几秒；没答完的下次启动接着答。",
+            "How many seconds answers may still take when it is stopped; the next start goes on with the rest.",
+        ),
+    ] = 20.0
 
 
 class Manners(Section):

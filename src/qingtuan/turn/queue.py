@@ -211,6 +211,17 @@ class SessionQueues:
         for result in self._awaited:
             result.cancel()
 
+    async def finish(self) -> None:
+        """Begin nothing more, and wait until what runs has come to its end. What waits is let go: the next start takes
+        it up."""
+        self._closed = True
+        for queue in self._waiting.values():
+            queue.clear()
+        for task in list(self._held):
+            task.cancel()
+        while workers := list(self._workers.values()):
+            await asyncio.wait(workers)
+
     async def close(self) -> None:
         """Drop what waits and cancel what runs; both are taken up again at the next start."""
         self._closed = True

@@ -143,6 +143,9 @@ def _handlers(app: FastAPI, ports: Ports) -> None:
         known = {404: problems.NOTHING_THERE, 405: problems.NOT_THAT_WAY}.get(error.status_code, problems.BROKE)
         return answer(request, Problem(known.status, known.code, known.words, {**known.headers, **headers}))
 
+    async def broke(request: Request, _: Exception) -> Response:
+        return answer(request, problems.BROKE)  # the front writes it down
+
     async def left(_: Request, __: Exception) -> Response:
         return Response(status_code=204)  # nobody hears it
 
@@ -150,6 +153,7 @@ def _handlers(app: FastAPI, ports: Ports) -> None:
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, routed)
     app.add_exception_handler(Left, left)
+    app.add_exception_handler(Exception, broke)
 
 
 def _wrong(error: RequestValidationError) -> Words:

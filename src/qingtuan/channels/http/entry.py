@@ -44,7 +44,10 @@ class HttpEntry:
 
     def pause(self) -> None:
         """Take nothing in any more; what is being answered goes on."""
-        self._front.closing = True
+        self._front.pause()
+
+    async def rest(self) -> None:
+        await self._front.rest()
 
     async def stop(self) -> None:
         self._running = False

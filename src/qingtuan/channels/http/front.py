@@ -29,6 +29,8 @@ CALLER, BODY = "qingtuan.caller", "qingtuan.body"
 """Where the front puts what it found, for what is behind it: a `Caller`, and the JSON of the body."""
 OPEN = frozenset({"/health", "/openapi.json", "/docs"})
 """What needs no key."""
+ENDLESS = ("GET", "/chat")
+"""What is answered for as long as the caller wants."""
 SIGNED = "/image/"
 """Below this, the address itself is the key."""
 
@@ -66,6 +68,7 @@ class Front:
         self._asked = Window(limits.a_minute, clock)
         self._wrong = Window(limits.wrong_a_minute, clock)
         self._open: defaultdict[str, set[asyncio.Task[None]]] = defaultdict(set)
+        self._endless: set[asyncio.Task[None]] = set()
         self._ending: dict[asyncio.Task[None], Problem] = {}
         self.closing = False
         """Whether nothing new is taken in."""
@@ -96,12 +99,24 @@ class Front:
             self._ending[task] = problem
             task.cancel()
 
+    def pause(self) -> None:
+        """Let nobody in any more, and end what has no end of its own."""
+        self.closing = True
+        for task in self._endless:
+            self._ending[task] = problems.STOPPING
+            task.cancel()
+
+    async def rest(self) -> None:
+        """Wait until everything that is open has been answered."""
+        while tasks := [task for tasks in self._open.values() for task in tasks]:
+            await asyncio.wait(tasks)
+
     async def close(self) -> None:
         """End all that is open."""
         self.closing = True
         tasks = [task for tasks in self._open.values() for task in tasks]
         for key in list(self._open):
-            self._end(key, problems.STOPPING)
+            self._end(key, problems.CUT_OFF)
         if tasks:
             await asyncio.wait(tasks)
 
@@ -121,6 +136,8 @@ class Front:
             raise Declined(problems.TOO_MANY_OPEN)
         work = asyncio.create_task(self._let_in(caller, scope, receive, answer))
         self._open[name].add(work)
+        if (scope["method"], path) == ENDLESS:
+            self._endless.add(work)
         try:
             await asyncio.wait([work])
             if (why := self._ending.get(work)) is not None:
@@ -131,6 +148,7 @@ class Front:
             # uvicorn never cancels a request, but a server that is being torn down does.
             work.cancel()
             self._open[name].discard(work)
+            self._endless.discard(work)
             self._ending.pop(work, None)
 
     async def _let_in(self, caller: Caller, scope: Scope, receive: Receive, answer: _Answer) -> None:

@@ -103,6 +103,16 @@ STOPPING = Problem(
     Words("正在停下，过一会儿再来。", "It is stopping; come back in a little while."),
     {"retry-after": "5"},
 )
+CUT_OFF = Problem(
+    503,
+    "stopping",
+    Words(
+        "正在停下。这句话收下了，重新启动以后会回答：那时再来取（GET /chat，或者下一次 POST）。",
+        "It is stopping. The message was taken and will be answered after the next start: come for it then (GET /chat, "
+        "or the next POST).",
+    ),
+    {"x-should-retry": "false"},
+)
 REVOKED = Problem(
     401, "invalid_key", Words("这把密钥刚刚收回了。", "This key was just revoked."), {"www-authenticate": "Bearer"}
 )

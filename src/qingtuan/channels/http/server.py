@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import json
 import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -15,9 +17,24 @@ from qingtuan.errors import SettingsWrong
 from qingtuan.language import Words
 
 _TAKEN = Words(
-    "{host}:{port} 听不了（{why}）。换一个：server.port，或停掉占着它的程序。",
-    "Cannot listen on {host}:{port} ({why}). Choose another server.port, or stop what holds it.",
+    "{host}:{port} 被别的程序占着。换一个端口（server.port），或停掉那个程序。",
+    "Another program has {host}:{port}. Choose another port (server.port), or stop that program.",
 )
+_NOT_OURS = Words(
+    "{host} 不是这台机器的地址。改 server.host：只给这台机器用是 127.0.0.1，别的机器也要连是 0.0.0.0。",
+    "{host} is no address of this machine. Change server.host: 127.0.0.1 for this one alone, 0.0.0.0 for others too.",
+)
+_NO_RIGHT = Words(
+    "端口 {port} 要管理员权限才能用（1024 以下都是）。换一个大的（server.port）。",
+    "Port {port} needs an administrator's rights, as all below 1024 do. Choose a larger one (server.port).",
+)
+_OTHERWISE = Words("{host}:{port} 听不了（{why}）。", "Cannot listen on {host}:{port} ({why}).")
+_REASONS = {
+    errno.EADDRINUSE: _TAKEN,
+    errno.EADDRNOTAVAIL: _NOT_OURS,
+    errno.EACCES: _NO_RIGHT,
+    errno.EPERM: _NO_RIGHT,
+}
 _GRACE_SECONDS = 5
 
 
@@ -38,9 +55,8 @@ class Server:
             listening = socket.create_server(
                 (self._host, self._port), family=socket.AF_INET6 if ":" in self._host else socket.AF_INET
             )
-        except (OSError, OverflowError) as error:
-            why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
-            raise SettingsWrong(_TAKEN.filled(host=self._host, port=self._port, why=why)) from error
+        except (OSError, OverflowError, UnicodeError) as error:
+            raise _failed(self._host, self._port, error) from error
         config = uvicorn.Config(
             self._answer,
             interface="asgi3",
@@ -85,6 +101,20 @@ class Server:
         await answers(scope, receive, send)
 
 
+def _failed(host: str, port: int, error: Exception) -> SettingsWrong:
+    """Why nobody can listen there, and what to do."""
+    number = error.errno if isinstance(error, OSError) else None
+    if isinstance(error, UnicodeError) or (number is not None and number < 0):  # of looking the name up
+        words, why = _NOT_OURS, ""
+    else:
+        words = _REASONS.get(number or 0, _OTHERWISE)
+        why = os.strerror(number) if number else str(error)
+    return SettingsWrong(words.filled(host=host or '""', port=port, why=why))
+
+
+_NOTHING = json.dumps({"error": {"code": "not_found", "message": "There is nothing here."}}).encode()
+
+
 async def _nobody(
     scope: MutableMapping[str, Any],
     receive: Callable[[], Awaitable[MutableMapping[str, Any]]],
@@ -95,5 +125,6 @@ async def _nobody(
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008})
     else:
-        await send({"type": "http.response.start", "status": 404, "headers": [(b"content-length", b"0")]})
-        await send({"type": "http.response.body", "body": b""})
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(_NOTHING)).encode())]
+        await send({"type": "http.response.start", "status": 404, "headers": headers})
+        await send({"type": "http.response.body", "body": _NOTHING})
