@@ -56,7 +56,7 @@ class Api:
     def headers(self, key: str | None = None) -> dict[str, str]:
         return {"authorization": f"Bearer {key or self.key}"}
 
-    async def post(self, path: str, body: Any, *, key: str | None = None, **headers: str) -> httpx.Response:
+    async def post(self, path: str, body: Any, *, key: str | None = None, **headers: Any) -> httpx.Response:
         return await self.http.post(path, json=body, headers={**self.headers(key), **headers})
 
     async def get(self, path: str, *, key: str | None = None) -> httpx.Response:

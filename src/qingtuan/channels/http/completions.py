@@ -29,11 +29,12 @@ from qingtuan.channels.http.problems import NOTHING_THERE, Declined, malformed
 from qingtuan.channels.http.reconciling import Shown
 from qingtuan.channels.http.routes import OpenAIProblem, Prepared, described
 from qingtuan.channels.http.streaming import EventStream, unless_left
-from qingtuan.channels.http.talk import Said, Talk, session_name
+from qingtuan.channels.http.talk import Said, Talk, header_text, session_name
 from qingtuan.channels.outcome import Done
 from qingtuan.language import Words
 from qingtuan.messages import Attachment, Material, Origin, Outbound, Remote
 from qingtuan.models.chat import TakenBack, TextDelta
+from qingtuan.turn.progress import ToolRuns
 
 MODEL = "qingtuan"
 _PATH = "/v1/chat/completions"
@@ -152,7 +153,9 @@ def completion_routes(talk: Talk, ports: Ports) -> APIRouter:
         head = _Head(ports)
         if (title := kept_out([Line(one.role, _text(one.content)) for one in asked.messages])) is not None:
             return _at_once(head, title, asked)
-        session = session_name(x_session_id or x_openwebui_chat_id) or session_of(caller.account, asked.messages)
+        session = session_name(header_text(x_session_id or x_openwebui_chat_id)) or session_of(
+            caller.account, asked.messages
+        )
         said = await _said(asked.messages, session, ports)
         if not asked.stream:
             answered = await unless_left(request, talk.answer(caller, said, of_session=True))
@@ -299,6 +302,8 @@ def _grown(shown: Shown, piece: Followed | None) -> str:
             return shown.delta(text)
         case TakenBack():
             shown.take_back()
+        case ToolRuns():
+            shown.apart()
         case Outbound():
             return shown.message(piece.text)
     return ""

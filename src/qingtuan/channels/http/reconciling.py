@@ -32,9 +32,13 @@ class Shown:
         if self._part:
             self._instead = ""
 
+    def apart(self) -> None:
+        """What was shown was said beside something that is done now; the message begins behind it."""
+        self._part, self._instead = "", None
+
     def message(self, text: str) -> str:
         """The message is there, whole: what to add. The next one begins behind it."""
-        added = self._resolve(text)
+        added = "" if self._instead is None and self._part.endswith(text) else self._resolve(text)
         self._part, self._instead = "", None
         return added
 

@@ -92,7 +92,7 @@ def described(
     if ok is not None:
         good["model"] = ok
     if stream is not None:
-        good["content"] = {"text/event-stream": {"schema": {"type": "string"}}}
+        good["content"] = {"text/event-stream": {"schema": _EVENT}}
         good["description"] = stream if ok is None else f"Done. With `stream`:\n\n{stream}"
     found: dict[int | str, dict[str, Any]] = {200: good}
     for status in statuses:
@@ -101,6 +101,14 @@ def described(
             headers = {"Retry-After": _header("Seconds.")}
         found[status] = {"model": problem, "description": _MEANING[status], "headers": headers}
     return found
+
+
+_EVENT = {
+    "type": "object",
+    "description": "One event of the stream.",
+    "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
+    "required": ["data"],
+}
 
 
 def _header(meaning: str) -> dict[str, Any]:

@@ -204,6 +204,16 @@ def own_id(header: str | None) -> str | None:
     return f"key:{header}"
 
 
+def header_text(header: str | None) -> str | None:
+    """What a header says, where it says it in UTF-8: the standard knows of Latin-1 only."""
+    if header is None:
+        return None
+    try:
+        return header.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return header
+
+
 def session_name(text: str | None) -> str | None:
     """The name of a session that a caller gives.
 
