@@ -16,7 +16,7 @@ from qingtuan.app.erasing import go_on_erasing
 from qingtuan.app.identity import identity_of, people_of, stands_for
 from qingtuan.app.keeping import InStep
 from qingtuan.app.mcp import servers_of
-from qingtuan.app.media import Clearing, Media, media_of
+from qingtuan.app.media import Clearing, Media, Pictures, media_of
 from qingtuan.app.memory import Remembering, remembering
 from qingtuan.app.models import Answering, models_for
 from qingtuan.app.texts import texts_of
@@ -189,8 +189,7 @@ class App:
         database: Database,
         plug_ins: Mapping[str, Provider],
     ) -> Self:
-        ids = Ids(clock)
-        log = Log(database, clock, ids, PROJECTIONS)
+        log = Log(database, clock, ids := Ids(clock), PROJECTIONS)
         people, key_book = people_of(home, settings, log)
         record = Record.over(log, ids, clock)
         parts = remembering(home, settings, people, record)
@@ -211,6 +210,7 @@ class App:
             texts=texts_of(home, settings, record.choices),
             stage=Stage(),
             ready=media.collector.ready,
+            pictures=Pictures(media, settings.media.text_chars),
         )
         servers = servers_of(home, settings, log, clock, media.store, catalog)
         queues = SessionQueues()

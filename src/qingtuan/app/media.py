@@ -14,12 +14,14 @@ from qingtuan.events.log import Event, Place
 from qingtuan.home import Home
 from qingtuan.identity.people import People
 from qingtuan.identity.scopes import Role
-from qingtuan.media.collector import Allowance, Collector
+from qingtuan.media.collector import Allowance, Collector, Reading
 from qingtuan.media.files import Files
 from qingtuan.media.links import Links
 from qingtuan.media.reading.process import Children
 from qingtuan.media.reading.reader import FileReader
 from qingtuan.media.store import MediaStore
+from qingtuan.messages import Attachment
+from qingtuan.models.chat import ImagePart
 from qingtuan.models.service import Models
 from qingtuan.settings import Settings
 from qingtuan.storage.files import read_regular
@@ -50,6 +52,22 @@ def media_of(home: Home, settings: Settings, record: Record, people: People, mod
     collector = Collector(record.log, store, record.clock, reader, allowance.of)
     links = Links(home.path / "links.key", record.clock, settings.server.public_url)
     return Media(store, collector, reader, files, links)
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Pictures as turns need them."""
+
+    media: Media
+    chars: int
+
+    def open(self, picture: Attachment) -> ImagePart:
+        """With a link, where there is somebody who could call it."""
+        return ImagePart(picture.media_type, self.media.store.read(picture.hash), self.media.links.url(picture.hash))
+
+    async def read(self, picture: Attachment) -> Reading:
+        """The text in it."""
+        return await self.media.reader.text_in_picture(picture, self.chars)
 
 
 @dataclass(frozen=True, slots=True)

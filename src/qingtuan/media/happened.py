@@ -33,6 +33,8 @@ class Piece:
     """By what: `vision`, `ocr`, `speech` or `document`."""
     cut: bool = False
     """Whether there is more in it than `text` holds."""
+    seen_with: str = ""
+    """The hash of the picture with which what was seen in it stands."""
     unread: Words | None = None
     """Why nothing was read in it."""
 
@@ -104,6 +106,7 @@ def _read(piece: Piece, happened: _Happened) -> Piece:
         text=payload.get("text", ""),
         how=payload.get("how", ""),
         cut=bool(payload.get("cut")),
+        seen_with=payload.get("with", ""),
         unread=words_of(why) if why else None,
     )
 

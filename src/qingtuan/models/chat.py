@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -26,6 +29,8 @@ class ImagePart:
     media_type: str
     data: bytes
     url: str | None = None
+    swapped: bool = False
+    """Whether it is sent in the other form than the profile says, since that was refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +144,23 @@ class WireRequest:
         tools = b'"tools":' + self.tools + b"," if self.tools is not None else b""
         rest = self.params.strip()[1:-1].strip()
         return b"{" + tools + b'"messages":[' + b",".join(self.messages) + b"]" + (b"," + rest if rest else b"") + b"}"
+
+    def without_pictures(self) -> WireRequest:
+        """The same with each picture that stands in it as bytes named by their hash: for the record."""
+        return WireRequest(tuple(map(_named_pictures, self.messages)), self.tools, self.params)
+
+
+def _named_pictures(message: bytes) -> bytes:
+    if b";base64," not in message:
+        return message
+    return _DATA_URL.sub(lambda found: found[1] + b"sha256," + _hash_of(found[2]), message)
+
+
+def _hash_of(encoded: bytes) -> bytes:
+    return hashlib.sha256(base64.b64decode(encoded)).hexdigest().encode()
+
+
+_DATA_URL = re.compile(rb'("data:image/[a-z0-9.+-]+;)base64,([A-Za-z0-9+/=]{64,})(?=")')
 
 
 class Recorder(Protocol):

@@ -81,7 +81,7 @@ def _call(call: Call) -> dict[str, object]:
 def _parts(message: ChatMessage, profile: Profile) -> list[dict[str, object]]:
     parts: list[dict[str, object]] = [{"type": "text", "text": message.text}] if message.text else []
     for image in message.images:
-        url = image.url if profile.vision == "url" else None
+        url = image.url if (profile.vision == "url") != image.swapped else None
         if url is None:
             url = f"data:{image.media_type};base64,{base64.b64encode(image.data).decode()}"
         parts.append({"type": "image_url", "image_url": {"url": url}})

@@ -63,6 +63,8 @@ def _file(piece: Piece, attachment: Attachment, language: Language) -> str:
     elif piece.text:
         lines += [_HOW.get(piece.how, _HOW["document"]).say(language), *_quoted(piece.text)]
         lines += [_CUT.say(language).format(count=len(piece.text))] if piece.cut else []
+    elif piece.seen_with:
+        lines.append(_SEEN_WITH.say(language).format(id=f"file:{piece.seen_with[:12]}"))
     elif piece.unread:
         lines.append(_unread(piece.unread, language))
     elif attachment.kind != "image":
@@ -121,6 +123,9 @@ _HEARD = Words(
     "[说话人的语音，听写在下面，可能有错]", "[The speaker's voice; what was heard follows, perhaps with errors]"
 )
 _CUT = Words("[后面还有，只读了前 {count} 字]", "[There is more; only the first {count} characters were read]")
+_SEEN_WITH = Words(
+    "[和 {id} 一起看的，看到的写在那一张下面]", "[Looked at together with {id}; what was found stands there]"
+)
 _STILL = Words("[还在读，里面是什么现在不知道]", "[Still being read; what is in it is not known yet]")
 _UNREAD = Words("[没有看到里面的内容：{why}照实告诉对方]", "[Its content is not known: {why} Say so.]")
 _PENDING = Words(

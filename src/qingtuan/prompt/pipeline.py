@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
+from qingtuan.language import Words
 from qingtuan.messages import Origin
 from qingtuan.models.chat import ChatMessage, Request
 from qingtuan.models.routing import TurnFacts, route_for, temperature_for
 from qingtuan.prompt.draft import Draft
 from qingtuan.prompt.fitting import fitted
+from qingtuan.prompt.history import Said
 from qingtuan.prompt.layers import memory as memory_layers
 from qingtuan.prompt.layers import persona, rules, speaker
 from qingtuan.prompt.view import Layer, TurnView
@@ -58,7 +60,8 @@ def base(view: TurnView, draft: Draft) -> Draft:
 
 def model_choice(view: TurnView, draft: Draft) -> Draft:
     """The route that the turn's own words call for, and the model of that route."""
-    route = route_for(TurnFacts(text=view.words, question_open=view.waiting))
+    facts = TurnFacts(text=view.words, has_image=bool(view.pictures), question_open=view.waiting)
+    route = route_for(facts)
     choice = view.choices[route]
     return replace(draft, route=route, params=replace(draft.params, model=choice.model, thinking=choice.thinking))
 
@@ -89,6 +92,20 @@ def tools(view: TurnView, draft: Draft) -> Draft:
     return replace(draft, tools=() if silent else view.tools)
 
 
+def media(view: TurnView, draft: Draft) -> Draft:
+    """A look at pictures is that alone: they stand with the person's words, without memory, history or tools. What
+    comes of it is material for the turn."""
+    if not view.pictures:
+        return draft
+    words = view.words.strip() or _LOOK.say(view.language)
+    message = ChatMessage("user", words, images=view.pictures)
+    layer = Layer("1", "vision", view.templates["vision"], "prompts/vision.md")
+    return replace(draft, head=(layer,), before=(), tail=(), current=(Said(message, Origin.FILE, "", None),))
+
+
+_LOOK = Words("看看这些图里是什么。", "Say what is in these pictures.")
+
+
 def budget(view: TurnView, draft: Draft) -> Draft:
     """What does not fit the model's context is left out: of this turn the middle of long material and results, then
     whole oldest turns; a call never loses its result."""
@@ -102,6 +119,7 @@ PIPELINE: tuple[tuple[str, Adapter], ...] = (
     ("memory", memory),
     ("summaries", summaries),
     ("tools", tools),
+    ("media", media),
     ("budget", budget),
 )
 

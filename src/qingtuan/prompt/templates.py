@@ -10,7 +10,7 @@ from pathlib import Path
 from qingtuan.language import Language
 from qingtuan.storage.files import read_regular
 
-NAMES = ("system", "instructions", "protocol")
+NAMES = ("system", "instructions", "protocol", "vision")
 
 _LIMIT = 64 * 1024
 """Bytes of one override; longer files are passed over, so that a slip cannot fill every request."""

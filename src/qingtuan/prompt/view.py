@@ -11,7 +11,7 @@ from qingtuan.identity.trust import Piece, inherit
 from qingtuan.language import Language, Words
 from qingtuan.memory.summaries import SummaryText
 from qingtuan.messages import Origin
-from qingtuan.models.chat import ToolSpec
+from qingtuan.models.chat import ImagePart, ToolSpec
 from qingtuan.models.routing import Route
 from qingtuan.models.service import Choice
 from qingtuan.prompt.history import Said
@@ -80,6 +80,8 @@ class TurnView:
     waiting: bool = False
     """Whether a question of this session is open."""
     last_round: bool = False
+    pictures: tuple[ImagePart, ...] = ()
+    """Pictures to be looked at: then the request does this and nothing else."""
 
     @property
     def said(self) -> tuple[Said, ...]:

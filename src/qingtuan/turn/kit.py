@@ -23,8 +23,11 @@ from qingtuan.identity.people import People
 from qingtuan.identity.scopes import Reader
 from qingtuan.ids import Ids
 from qingtuan.language import Language
+from qingtuan.media.collector import Reading
 from qingtuan.memory.recall import Injected
 from qingtuan.memory.summaries import SummaryText
+from qingtuan.messages import Attachment
+from qingtuan.models.chat import ImagePart
 from qingtuan.models.service import Models
 from qingtuan.personas.choosing import Personas
 from qingtuan.tools.registry import Registry
@@ -117,6 +120,18 @@ async def as_they_are(messages: tuple[Received, ...]) -> tuple[Received, ...]:
     return messages
 
 
+class PicturesPort(Protocol):
+    """What a turn needs of pictures."""
+
+    def open(self, picture: Attachment) -> ImagePart:
+        """A picture as a model is shown it. Raises `NotThere`."""
+        ...
+
+    async def read(self, picture: Attachment) -> Reading:
+        """The text in it, where no model looks at it, or why there is none."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Kit:
     """All of it."""
@@ -133,6 +148,8 @@ class Kit:
     texts: Texts
     stage: Stage
     ready: Ready = as_they_are
+    pictures: PicturesPort | None = None
+    """None where pictures are not looked at."""
 
     @property
     def registry(self) -> Registry:

@@ -33,6 +33,7 @@ from qingtuan.turn.calls import NOT_OFFERED, Calls
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.progress import MessageOut, Outcome
 from qingtuan.turn.repairing import repair
+from qingtuan.turn.seeing import Seeing
 from qingtuan.turn.turn import MAX_ROUNDS, Progressed, Turn, progressed
 from qingtuan.turn.viewing import Frame, frame
 
@@ -183,6 +184,10 @@ class Loop:
         if state.open_calls:
             with self.burst.current(calling=True):
                 await calls.run(state, scene.at(events))
+            return None
+        if state.answered is None and (pictures := (seeing := Seeing(self.kit, self.turn)).unseen()):
+            with self.burst.current(calling=True):
+                await seeing.look(pictures, scene.at(events))
             return None
         outcome = self._ended(state, events)
         if outcome is None:
