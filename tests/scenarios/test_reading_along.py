@@ -223,7 +223,29 @@ async def test_it_goes_with_whoever_is_forgotten(chat: Conversation) -> None:
     assert held.row("SELECT 1 FROM parts WHERE body LIKE '%秘密%'") is None
 
 
+async def test_it_goes_with_an_entry_that_is_purged(chat: Conversation) -> None:
+    await chat.say("/memory add 我的暗号是蓝色海豚", MEMBER)
+    await aside(chat, "我的暗号是蓝色海豚", MEMBER)
+    await chat.say("/memory purge 1 确认", MEMBER)
+    held = chat.app.kit.record.log.database
+    assert held.row("SELECT 1 FROM overheard WHERE text LIKE '%海豚%'") is None
+    assert "海豚" not in await heard(chat, "总结上面", OTHER)
+
+
 # Quotes
+
+
+async def test_any_part_of_a_reply_is_known_when_it_is_quoted(chat: Conversation) -> None:
+    chat.model(on_user("长", "第一段。第二段。"), on_user("", "好的。"))
+    await chat.send("说长一点", MEMBER, GROUP)
+    await chat.settled()
+    outbox = chat.app.kit.record.outbox
+    (sent,) = outbox.waiting("qq", GROUP)
+    for part in (0, 1):
+        outbox.started(sent, part, 2)
+        outbox.finished(sent, Kind.DELIVERY_SENT, platform_id=f"part-{part}")
+    await chat.say("/clear", MEMBER, GROUP)
+    assert "> 第一段。第二段。" in await heard(chat, "什么意思", OTHER, quotes="part-1")
 
 
 async def test_the_assistants_own_reply_is_known_when_it_is_quoted(chat: Conversation) -> None:

@@ -235,6 +235,16 @@ def test_hostile_text_stays_text() -> None:
     assert "javascript" not in "".join(re.findall("href=.*?>", sent("telegram", "[x](javascript:alert(1))")[0]))
 
 
+@every
+def test_what_code_says_is_shown_as_it_is(platform: str) -> None:
+    text = "要执行：记住「2*3*4 和 [安全](https://evil.cn) `x`」\n- <b>\n\n    回复「确认」或「取消」"
+    for kind in ("question", "notice"):
+        (said,) = sent(platform, text, kind=kind)
+        seen = Html(said).text if platform == "telegram" else said
+        assert seen == (text if platform != "wechat" else text.replace("](", "] ("))
+        assert "href" not in said
+
+
 # Bubbles
 
 

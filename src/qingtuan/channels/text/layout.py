@@ -114,7 +114,7 @@ def _items(node: Items, look: Look, depth: int) -> Runs:
     for item in node.entries:
         marker = f"{item.marker} " if item.marker else look.bullet
         inner = _stacked(item.children, look, depth + 1)
-        pad = "  " if depth < DEEPEST_INDENT else ""
+        pad = " " * len(marker) if depth < DEEPEST_INDENT else ""
         if runs:
             runs.append(Run("\n\n" if item.apart else "\n"))
         runs += _before_lines(inner or (Run(""),), marker, pad)

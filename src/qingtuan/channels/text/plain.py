@@ -10,7 +10,7 @@ from qingtuan.channels.text.bubbles import bubbled
 from qingtuan.channels.text.cutting import Measure, pack
 from qingtuan.channels.text.layout import Look, lay_out, linked
 from qingtuan.channels.text.model import Run
-from qingtuan.channels.text.reading import read
+from qingtuan.channels.text.reading import tree_of
 from qingtuan.messages import Outbound
 from qingtuan.settings.channels import Manners
 
@@ -21,7 +21,7 @@ _LOOK = Look(widest=30)
 
 def parts(message: Outbound, manners: Manners) -> list[Part]:
     """The parts of a message in their order; files stand behind the text."""
-    blocks = lay_out(read(message.text), _LOOK)
+    blocks = lay_out(tree_of(message), _LOOK)
     stretches = [
         runs for group in bubbled(blocks, message, manners.bubbles, _MEASURE) for runs in pack(group, _MEASURE)
     ]

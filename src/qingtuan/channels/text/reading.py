@@ -26,6 +26,7 @@ from qingtuan.channels.text.model import (
     Style,
     Table,
 )
+from qingtuan.messages import Outbound
 
 DEEPEST = 40
 """Levels of the parser. What is nested deeper would be dropped by it: such a text is taken as it stands."""
@@ -46,8 +47,15 @@ _SPANS: dict[str, Style] = {
 }
 
 
+def tree_of(message: Outbound) -> tuple[Node, ...]:
+    """The tree of a message. What the model says is Markdown. A question and a notice are code's words, with values of
+    people and of programs in them: those are shown as they are, for a sign that vanished or a link behind other words
+    would hide what somebody agrees to."""
+    return read(message.text) if message.kind == "reply" else _as_it_stands(clean(message.text))
+
+
 def read(text: str) -> tuple[Node, ...]:
-    """The tree of a text."""
+    """The tree of a text in Markdown."""
     text = clean(text)
     if text.count("\n") > MOST_LINES or len(_BRACKETS.findall(text)) > MOST_BRACKETS:
         return _as_it_stands(text)

@@ -12,7 +12,7 @@ from qingtuan.channels.text.layout import Look, lay_out, linked
 from qingtuan.channels.text.letters import utf16
 from qingtuan.channels.text.marking import marked
 from qingtuan.channels.text.model import Block, Run, Style
-from qingtuan.channels.text.reading import LANGUAGE, read
+from qingtuan.channels.text.reading import LANGUAGE, tree_of
 from qingtuan.messages import Outbound
 from qingtuan.settings.channels import Manners
 
@@ -33,7 +33,7 @@ _TAGS = {
 
 def parts(message: Outbound, manners: Manners) -> list[Part]:
     """The parts of a message in their order; files stand behind the text."""
-    blocks = [_legal(block) for block in lay_out(read(message.text), _LOOK)]
+    blocks = [_legal(block) for block in lay_out(tree_of(message), _LOOK)]
     stretches = [
         runs for group in bubbled(blocks, message, manners.bubbles, _MEASURE) for runs in pack(group, _MEASURE)
     ]

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from qingtuan.channels.base import Part
 from qingtuan.channels.text.cutting import Measure, pack
 from qingtuan.channels.text.layout import Look, cell_text, lay_out, rows_listed
 from qingtuan.channels.text.marking import marked
 from qingtuan.channels.text.model import Block, Run, Runs, Style, Table
-from qingtuan.channels.text.reading import LANGUAGE, read
+from qingtuan.channels.text.reading import LANGUAGE, tree_of
 from qingtuan.messages import Outbound
 from qingtuan.settings.channels import Manners
 
@@ -30,7 +31,10 @@ _EAST_ASIAN = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]
 def parts(message: Outbound, manners: Manners) -> list[Part]:
     """The parts of a message in their order; files stand behind the text."""
     del manners  # its messages are counted: however an answer is to look elsewhere, here it is one
-    blocks = [_shown(block) for block in lay_out(read(message.text), _LOOK)]
+    if message.kind != "reply":
+        # It has no sign that says to take a text as it is; a link behind other words must not come about.
+        message = replace(message, text=message.text.replace("](", "] ("))
+    blocks = [_shown(block) for block in lay_out(tree_of(message), _LOOK)]
     shown = [Part(marked(runs, _signs, lambda run: run.text)) for runs in pack(blocks, _MEASURE)]
     return [*shown, *(Part(attachment=attached) for attached in message.attachments)]
 
