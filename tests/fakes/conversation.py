@@ -97,6 +97,8 @@ class Conversation:
             "QINGTUAN_LLM__MODEL": "scripted",
             "QINGTUAN_LANGUAGE": "zh",
             "QINGTUAN_TIMEZONE": "Asia/Shanghai",
+            # This clock runs far ahead of the work: each answer would take long by it.
+            "QINGTUAN_CHANNELS__MANNERS__LONG_WORK_SECONDS": "0",
             **{f"QINGTUAN_{name}": value for name, value in self._environ.items()},
         }
         settings = load(self.home.path, environ)

@@ -51,6 +51,7 @@ from qingtuan.turn.desk import Desk, Taken
 from qingtuan.turn.kit import Kit, Record, Texts
 from qingtuan.turn.progress import Outcome, Progress, Stage
 from qingtuan.turn.queue import SessionQueues
+from qingtuan.turn.stopping import Stopping
 from qingtuan.turn.turn import Turn
 from qingtuan.turn.work import Work
 
@@ -330,7 +331,12 @@ class World:
         )
 
     def _commands(self) -> Commands:
-        own = conversation_commands(self.record.sessions, self.queues, self.left_sessions.append, lambda: self.commands)
+        own = conversation_commands(
+            self.record.sessions,
+            Stopping(self.queues, self.record.outbox),
+            self.left_sessions.append,
+            lambda: self.commands,
+        )
         return Commands([*own, whoami_command(self.kit, self.gate.standing), *self.plan.commands])
 
     def _after_turn(self, turn: Turn, outcome: Outcome) -> None:

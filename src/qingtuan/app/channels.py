@@ -42,7 +42,7 @@ def _wechat(app: App) -> Entry:
         desk=app.desk,
         render=lambda message: wechat.parts(message, manners),
         read=app.media.store.read,
-        tell_owner=partial(tell_owner, app.kit),
+        tell_owner=partial(tell_owner, app.kit, but={"wxclaw"}),
     )
     entry = WeChatEntry(app.settings.channels.wxclaw, ports)
     app.media.collector.register(entry.name, entry)
@@ -90,6 +90,29 @@ def _http(app: App, health: Callable[[], Sequence[EntryHealth]]) -> Entry:
 
 
 @asynccontextmanager
+async def _looked_after(app: App, entries: Entries) -> AsyncIterator[None]:
+    """While the block lasts, the channels show what they work on, and the owner hears of one that does not work."""
+    from qingtuan.channels.presence import Presence, Signs
+    from qingtuan.channels.watchdog import Watchdog
+
+    shown = [
+        Presence(entry, app.kit, app.settings.channels.manners.long_work_seconds)
+        for entry in entries.running
+        if isinstance(entry, Signs)
+    ]
+    beside: list[Watchdog | Presence] = [Watchdog(app.kit, entries.health), *shown]
+    app.standing.entries = entries
+    for one in beside:
+        one.start()
+    try:
+        yield
+    finally:
+        app.standing.entries = None
+        for one in beside:
+            await one.close()
+
+
+@asynccontextmanager
 async def channels_of(app: App) -> AsyncIterator[Entries]:
     """All channels of an instance and the server that they are called on, running while the block lasts. What cannot
     start stands in `failed`, under `server` the server itself."""
@@ -106,7 +129,8 @@ async def channels_of(app: App) -> AsyncIterator[Entries]:
                 entries.address = app.settings.server.host, server.port
             except QingtuanError as error:
                 entries.failed["server"] = error
-        yield entries
+        async with _looked_after(app, entries):
+            yield entries
     finally:
         await entries.stop()
         await server.stop()

@@ -29,6 +29,7 @@ from qingtuan.turn.commands.summaries import summary_commands
 from qingtuan.turn.commands.undo import undo_command
 from qingtuan.turn.distilling import Distiller
 from qingtuan.turn.kit import Kit
+from qingtuan.turn.stopping import Stopping
 from qingtuan.turn.work import Work
 
 
@@ -51,7 +52,9 @@ def commands_of(
         undo_command(parts.undoing, parts.customs.zone, identity.undo),
         *review_commands(parts.reviewing, kit.people, parts.customs.zone),
         *distill_commands(kit, Distiller(kit, parts.distilling), afterwards.beside),
-        *conversation_commands(kit.record.sessions, queues, afterwards.left, lambda: commands[0]),
+        *conversation_commands(
+            kit.record.sessions, Stopping(queues, kit.record.outbox), afterwards.left, lambda: commands[0]
+        ),
         whoami_command(kit, identity.gate.standing),
         *link_commands(kit, identity.linking),
         *owner_commands(kit, queues),

@@ -23,6 +23,7 @@ from qingtuan.app.texts import texts_of
 from qingtuan.app.tools import catalog_of
 from qingtuan.backups.order import Keeper
 from qingtuan.capabilities.catalog import Catalog
+from qingtuan.channels.entry import Standing
 from qingtuan.channels.wxclaw import store as wechat
 from qingtuan.clock import Clock, SystemClock
 from qingtuan.confirmations import book, standing
@@ -117,6 +118,8 @@ class App:
     """Makes backups."""
     _release_claim: Callable[[], None]
     _database: Database
+    standing: Standing = field(default_factory=Standing)
+    """How the chat apps are, while they run."""
     _background: set[asyncio.Task[None]] = field(default_factory=set)
     _kept: set[asyncio.Future[Any]] = field(default_factory=set)
 

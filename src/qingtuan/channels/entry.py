@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from qingtuan.channels.base import Held
 from qingtuan.errors import QingtuanError
 from qingtuan.language import Words
 
@@ -35,6 +36,31 @@ class EntryHealth:
     """The account that the assistant has there, once known."""
     last_inbound: datetime | None = None
     last_outbound: datetime | None = None
+    limit: float | None = 300.0
+    """Seconds for which it may be without a connection before the owner is told; None where the owner was told of
+    what is wrong already."""
+    held: Sequence[Held] = ()
+    """What waits to be sent, chat by chat, and why."""
+
+    @property
+    def broken(self) -> bool:
+        """Whether it should work and does not. One that is off without a reason is none."""
+        return self.state in ("disconnected", "starting") or (self.state == "off" and self.words is not None)
+
+
+TITLES = {
+    "cli": Words("终端", "The terminal"),
+    "http": Words("HTTP", "HTTP"),
+    "onebot": Words("QQ", "QQ"),
+    "telegram": Words("Telegram", "Telegram"),
+    "wxclaw": Words("微信", "WeChat"),
+}
+"""Channels as people call them."""
+
+
+def titled(name: str) -> Words:
+    """A channel as people call it."""
+    return TITLES.get(name, Words(name, name))
 
 
 class Entry(Protocol):
@@ -124,6 +150,11 @@ class Entries:
         while self._running:
             await self._running.pop().stop()
 
+    @property
+    def running(self) -> Sequence[Entry]:
+        """Those that started."""
+        return tuple(self._running)
+
     def health(self) -> list[EntryHealth]:
         """How each of them is."""
         return [
@@ -132,3 +163,15 @@ class Entries:
             else entry.health()
             for entry in self._entries
         ]
+
+
+@dataclass(slots=True)
+class Standing:
+    """How the channels of an instance are, for whoever asks it from another process."""
+
+    entries: Entries | None = None
+    """None while none run."""
+
+    def health(self) -> list[EntryHealth]:
+        """How each of them is at this moment."""
+        return self.entries.health() if self.entries is not None else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from qingtuan.cli.backup_check import BACKUP_CHECK
+from qingtuan.cli.channel_checks import CHANNEL_CHECKS
 from qingtuan.cli.checkups import CHECKS, Check, Finding, State, looked_at
 from qingtuan.cli.parser import Parser
 from qingtuan.cli.reading import dumped
@@ -27,7 +28,7 @@ def arguments(parser: Parser) -> None:
 
 async def run(args: argparse.Namespace, shell: Shell) -> int:
     found: list[tuple[Check, Finding]] = []
-    for check in (*CHECKS, BACKUP_CHECK, REMOTE_CHECK, *server_checks(shell)):
+    for check in (*CHECKS, *CHANNEL_CHECKS, BACKUP_CHECK, REMOTE_CHECK, *server_checks(shell)):
         found.append((check, await looked_at(check, shell)))
         if not args.json:
             _print(*found[-1], shell)

@@ -134,6 +134,14 @@ async def _remote(shell: Shell, command: str, lock: HomeLock) -> SocketLink | No
     return None
 
 
+async def running_link(shell: Shell) -> SocketLink | None:
+    """A line to the instance that runs; None if none does that can be spoken to. Nothing is waited for or changed."""
+    if not shell.home.socket.exists():
+        return None
+    link = _line(shell)
+    return link if link is not None and await link.reachable() else None
+
+
 def _line(shell: Shell) -> SocketLink | None:
     try:
         return SocketLink(shell.home.socket_address())

@@ -12,7 +12,7 @@ from qingtuan.app import App
 from qingtuan.app.behalf import by_owner
 from qingtuan.backups.order import order_from_json, report_of
 from qingtuan.channels.cli.link import Job, Report, Result
-from qingtuan.cli import departing, key_jobs, moving, remote, waiting
+from qingtuan.cli import departing, key_jobs, moving, remote, standing, waiting
 from qingtuan.errors import UsageWrong
 from qingtuan.identity.trust import may_answer
 from qingtuan.indexes.base import Entry, Progress
@@ -28,6 +28,7 @@ def jobs_of(app: App) -> Mapping[str, Job]:
     """The jobs by name."""
     return {
         "backup": partial(_backup, app),
+        "channels": partial(standing.channels, app),
         "distill": partial(waiting.distill, app),
         "forget": partial(departing.forget, app),
         "forget.look": partial(departing.look, app),

@@ -191,6 +191,10 @@ class Outbox:
         clause, values = (" AND o.space = ?", [str(space)]) if space else ("", [])
         return self._open("waiting", f" AND o.channel = ?{clause}", [channel, *values])
 
+    def unfinished(self) -> list[Event]:
+        """Messages of which a part is still to be handed over, oldest first; the last part of one may be on its way."""
+        return sorted([*self._open("waiting"), *self._open("sending")], key=lambda message: message.seq)
+
     def _open(self, state: str, clause: str = "", values: Sequence[str] = ()) -> list[Event]:
         return [_queued(row).message for row in self._rows(state, clause, values)]
 

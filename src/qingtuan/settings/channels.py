@@ -53,6 +53,14 @@ class Manners(Section):
             "The most messages that a short answer becomes; 1 keeps it in one. WeChat always gets one.",
         ),
     ] = 3
+    long_work_seconds: Annotated[
+        int,
+        Field(ge=0, le=3600),
+        Words(
+            "一件事做了这么多秒还没好，就说一句还在弄；0 是不说。",
+            "When something takes so many seconds, one line says that it is being worked on; 0 says nothing.",
+        ),
+    ] = 20
 
 
 class Http(Section):

@@ -181,7 +181,17 @@ class OneBotEntry:
             ", ".join(f"qq:{one.self_id}" for one in accounts) or None,
             self._last_inbound,
             self._last_outbound,
+            held=self.deliveries.held() if self.deliveries else (),
         )
+
+    async def typing(self, space: Space, *, on: bool) -> None:
+        """Show in a private chat that something is being written; it goes out by itself."""
+        if on:
+            await self.channel.typing(space)
+
+    def spares(self, space: Space) -> bool:
+        """Whether a line beside the reply may be sent."""
+        return self.channel.waits(Outbound("", space, "", "notice")) is None
 
     # The connections
 

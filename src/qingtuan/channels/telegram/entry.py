@@ -152,7 +152,18 @@ class TelegramEntry:
             state = "starting"
         words = line.words or self._note()
         account = f"@{line.me.username}" if line.me and line.me.username else None
-        return EntryHealth(CHANNEL, state, words, account, line.last_inbound, self._channel.last_outbound)
+        held = self._deliveries.held() if self._deliveries else ()
+        last = line.last_inbound, self._channel.last_outbound
+        return EntryHealth(CHANNEL, state, words, account, *last, held=held)
+
+    async def typing(self, space: Space, *, on: bool) -> None:
+        """Show in a chat that something is being written; it goes out by itself."""
+        if on and self._line.connected:
+            await self._api.call("sendChatAction", chat_id=self._moves.chat(space), action="typing")
+
+    def spares(self, space: Space) -> bool:  # noqa: ARG002 (nothing counts it)
+        """Whether a line beside the reply may be sent."""
+        return self._line.connected
 
     async def fetch(self, remote: Remote) -> Blob:
         """What a message left with Telegram (`media.remote.Fetcher`)."""

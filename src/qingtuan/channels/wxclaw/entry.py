@@ -112,6 +112,9 @@ class WeChatEntry:
             ", ".join(polling.login.account for polling in bots),
             works.hearing.last if works else None,
             works.channel.last_sent if works else None,
+            # Of a login that has ended the owner is told at once.
+            None if all(state.kind in ("connected", "ended") for state in states) else 300.0,
+            works.deliveries.held() if works else (),
         )
 
     async def fetch(self, remote: Remote) -> Blob:
@@ -127,6 +130,11 @@ class WeChatEntry:
             if (polling := self._bots.get(chat.account)) is not None and polling.usable:
                 await self._works.typing.show(polling, chat, on=on)
                 return
+
+    def spares(self, space: Space) -> bool:
+        """Whether a line beside the reply may be sent: the platform takes about ten messages."""
+        waiting = Outbound("", space, "", "notice")
+        return self._works is not None and self._works.channel.waits(waiting) is None
 
     # Logins
 

@@ -8,7 +8,7 @@ from qingtuan.events.sessions import Session, Sessions
 from qingtuan.identity.scopes import Role
 from qingtuan.language import Language, Words
 from qingtuan.turn.commands.registry import Command, CommandReply, Commands, Invocation
-from qingtuan.turn.queue import SessionQueues
+from qingtuan.turn.stopping import Stopping
 
 _HELP_LINES = 8
 """`/help` fits one screen of a chat app (memory.md, Commands)."""
@@ -26,7 +26,7 @@ _NOTHING_OPEN = Words("现在没有等你确认的事。", "Nothing is waiting f
 
 
 def conversation_commands(
-    sessions: Sessions, queues: SessionQueues, left: Callable[[Session], None], commands: Callable[[], Commands]
+    sessions: Sessions, stopping: Stopping, left: Callable[[Session], None], commands: Callable[[], Commands]
 ) -> list[Command]:
     """`left` is told of a session that was left by `/new`, so that what is due for it gets done;
     `commands` gives the whole registry, which `/help` lists."""
@@ -51,7 +51,7 @@ def conversation_commands(
     async def stop(invocation: Invocation) -> CommandReply:
         # In a group people stop what they began; the owner stops anything.
         reader = invocation.reader
-        stopped = queues.stop(invocation.session.id, None if reader.role is Role.OWNER else reader.person)
+        stopped = stopping.stop(invocation.session.id, None if reader.role is Role.OWNER else reader.person)
         return CommandReply((_STOPPED if stopped else _NOTHING_RUNS).say(invocation.language))
 
     async def nothing_open(invocation: Invocation) -> CommandReply:

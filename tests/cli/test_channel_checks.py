@@ -1,0 +1,102 @@
+"""What the doctor says of the chat apps and of messages that did not arrive."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from qingtuan.cli.unsent import summary, unsent
+from qingtuan.clock import ManualClock
+from qingtuan.events import outbox
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event, Log, Place
+from qingtuan.events.outbox import Outbox, notice
+from qingtuan.ids import Ids
+from qingtuan.messages import Space
+from qingtuan.storage.sqlite import Database
+from tests.cli.conftest import CommandLine
+
+NOW = datetime(2026, 11, 30, 8, tzinfo=UTC)
+GROUP, PRIVATE = Space("group", "qq:777"), Space("private", "wx:o9")
+
+
+class Post:
+    """An outbox, nine days before now."""
+
+    def __init__(self, path: Path) -> None:
+        self.clock = ManualClock(NOW - timedelta(days=9))
+        self.database = Database(path)
+        self.log = Log(self.database, self.clock, Ids(self.clock), (outbox.project,))
+        self.box = Outbox(self.log)
+
+    def put(self, channel: str, space: Space) -> Event:
+        return self.box.put(notice(channel, "说的话"), Place("s_1", space, None, "owner"))
+
+    def ended(self, channel: str, space: Space, kind: Kind, why: str = "") -> None:
+        message = self.put(channel, space)
+        self.box.started(message)
+        self.box.finished(message, kind, detail=why)
+        self.clock.advance(timedelta(seconds=1))
+
+
+@pytest.fixture
+def post(tmp_path: Path) -> Iterator[Post]:
+    post = Post(tmp_path / "state.sqlite")
+    post.ended("onebot", GROUP, Kind.DELIVERY_UNKNOWN, "long ago")
+    post.put("wxclaw", PRIVATE)
+    post.clock.advance(timedelta(days=8))
+    yield post
+    post.database.close()
+
+
+def test_what_did_not_arrive_is_counted_by_chat_and_reason(post: Post) -> None:
+    for _ in range(2):
+        post.ended("onebot", GROUP, Kind.DELIVERY_UNKNOWN, "1200 Timeout")
+    post.ended("telegram", PRIVATE, Kind.DELIVERY_REFUSED, "403 blocked")
+    post.ended("telegram", PRIVATE, Kind.DELIVERY_SENT)
+    late = post.put("wxclaw", PRIVATE)
+    post.box.started(late)
+    post.box.later(late, 60, "429")
+    every = unsent(post.log, NOW)
+    assert [(one.state, one.count, one.why) for one in every] == [
+        ("unknown", 2, "1200 Timeout"), ("waiting", 1, "429"), ("refused", 1, "403 blocked"), ("waiting", 1, ""),
+    ]  # fmt: skip
+    assert summary(every, "zh") == (
+        "在等 2（wxclaw wx:o9×1: 429 wxclaw wx:o9×1）；被拒收 1（telegram wx:o9×1: 403 blocked）；"
+        "不知道送到没有 2（onebot qq:777×2: 1200 Timeout）"
+    )
+    assert "说的话" not in str([one.facts() for one in every])
+
+
+def test_all_that_arrived_is_well(tmp_path: Path) -> None:
+    post = Post(tmp_path / "state.sqlite")
+    post.ended("onebot", GROUP, Kind.DELIVERY_SENT)
+    assert summary(unsent(post.log, NOW), "en") == "all were delivered"
+    post.database.close()
+
+
+def _found(line: CommandLine, name: str) -> dict[str, object]:
+    found: dict[str, object] = next(one for one in line("doctor", "--json").json if one["name"] == name)
+    return found
+
+
+def test_another_process_sees_how_the_channels_of_the_running_one_are(qingtuan: CommandLine) -> None:
+    line = qingtuan.with_(
+        QINGTUAN_CHANNELS__ONEBOT__ACCESS_TOKEN="a token that nobody guesses", QINGTUAN_SERVER__PORT="0"
+    )
+    assert _found(line, "channels")["state"] == "untested"
+    with line.start("serve", stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as serving:
+        assert serving.stderr is not None
+        serving.stderr.readline()
+        found = _found(line, "channels")
+        assert found["state"] == "note"
+        assert "QQ" in str(found["found"])
+        assert "NapCat" in str(found["mend"])
+        facts = found["facts"]
+        assert isinstance(facts, list)
+        assert {"onebot", "http"} <= {fact["name"] for fact in facts}
+        serving.terminate()
