@@ -13,8 +13,10 @@ from qingtuan.prompt.templates import NAMES, load
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_the_defaults_are_there_and_short(tmp_path: Path, language: Language) -> None:
     texts = load(tmp_path, language)
-    assert set(texts) == set(NAMES) == {"system", "instructions", "protocol"}
-    assert sum(len(text.encode()) for text in texts.values()) < 2_000
+    assert set(texts) == set(NAMES) == {"system", "instructions", "protocol", "vision"}
+    # A look at pictures is a request of its own.
+    assert sum(len(text.encode()) for name, text in texts.items() if name != "vision") < 2_000
+    assert len(texts["vision"].encode()) < 700
     assert "memory_recall" in texts["instructions"]
 
 

@@ -16,7 +16,7 @@ from qingtuan.app.erasing import go_on_erasing
 from qingtuan.app.identity import identity_of, people_of, stands_for
 from qingtuan.app.keeping import InStep
 from qingtuan.app.mcp import servers_of
-from qingtuan.app.media import Clearing, Media, Pictures, media_of
+from qingtuan.app.media import Clearing, Media, Pictures, media_of, media_tools
 from qingtuan.app.memory import Remembering, remembering
 from qingtuan.app.models import Answering, models_for
 from qingtuan.app.texts import texts_of
@@ -38,6 +38,7 @@ from qingtuan.events.sessions import Session
 from qingtuan.home import Home, HomeLock
 from qingtuan.identity import code_book, keys, links
 from qingtuan.identity.keys import KeyBook
+from qingtuan.identity.people import People
 from qingtuan.ids import Ids
 from qingtuan.language import Language, Words
 from qingtuan.mcp_client import pins
@@ -198,7 +199,7 @@ class App:
         parts = remembering(home, settings, people, record)
         answering = models_for(settings, clock, lambda: f"call_{ids.page()}")
         media = media_of(home, settings, record, people, answering.models)
-        tools = collect({"memory": lambda: _memory_tools(parts, log), **plug_ins})
+        tools = collect({**_own_tools(parts, log, media, people), **plug_ins})
         catalog = catalog_of(tools.tools, parts.indexes, settings)
         kit = Kit(
             record=record,
@@ -360,6 +361,10 @@ async def _claimed(home: Home, command: str, clock: Clock) -> HomeLock:
         lock.release()
         raise
     return lock
+
+
+def _own_tools(parts: Remembering, log: Log, media: Media, people: People) -> dict[str, Provider]:
+    return {"memory": lambda: _memory_tools(parts, log), "media": lambda: media_tools(media, parts, people)}
 
 
 def _memory_tools(parts: Remembering, log: Log) -> list[Tool]:

@@ -8,7 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
+from qingtuan.app.memory import Remembering
 from qingtuan.errors import QingtuanError, StorageFailed
+from qingtuan.events.erasing import ERASING
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
 from qingtuan.home import Home
@@ -20,11 +22,13 @@ from qingtuan.media.links import Links
 from qingtuan.media.reading.process import Children
 from qingtuan.media.reading.reader import FileReader
 from qingtuan.media.store import MediaStore
+from qingtuan.media.tools import MediaTools
 from qingtuan.messages import Attachment
 from qingtuan.models.chat import ImagePart
 from qingtuan.models.service import Models
 from qingtuan.settings import Settings
 from qingtuan.storage.files import read_regular
+from qingtuan.tools.tool import Tool, tools_of
 from qingtuan.turn.kit import Kit, Record
 
 _MB = 1024 * 1024
@@ -50,8 +54,23 @@ def media_of(home: Home, settings: Settings, record: Record, people: People, mod
     files = Files(record.log)
     allowance = Allowances(settings, people, files, record)
     collector = Collector(record.log, store, record.clock, reader, allowance.of)
+    record.log.listen(lambda event: _forget_copies(event, store, files))
     links = Links(home.path / "links.key", record.clock, settings.server.public_url)
     return Media(store, collector, reader, files, links)
+
+
+def _forget_copies(event: Event, store: MediaStore, files: Files) -> None:
+    """When something is erased, files that were made of pages go, too: they may hold it. A tool's own files of the same
+    name would come again when asked for."""
+    if event.kind in ERASING:
+        for name in files.copies_of_pages():
+            with suppress(OSError):  # the daily look finds it
+                store.path(name).unlink(missing_ok=True)
+
+
+def media_tools(media: Media, parts: Remembering, people: People) -> list[Tool]:
+    """What can be done with files."""
+    return tools_of(MediaTools(media.store, media.files, people, parts.notes.read))
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,16 @@ class Files:
             return None
         return Attachment(row["kind"], row["name"], row["media_type"], row["hash"], row["size"]), event
 
+    def copies_of_pages(self) -> list[str]:
+        """The hashes of what the assistant made a file of, and nobody sent."""
+        rows = self._log.database.rows(
+            "SELECT DISTINCT f.hash FROM media_files AS f JOIN events AS e ON e.id = f.event"
+            " WHERE NOT f.sent AND json_extract(e.payload, '$.name') = ?"
+            " AND NOT EXISTS (SELECT 1 FROM media_files AS g WHERE g.hash = f.hash AND g.sent)",
+            ["send_file"],
+        )
+        return [row["hash"] for row in rows]
+
     def taken_since(self, persons: Sequence[str], moment: datetime) -> int:
         """Bytes that these persons have sent since a moment, each file once."""
         row = self._log.database.row(

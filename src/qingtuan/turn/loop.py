@@ -18,6 +18,7 @@ from qingtuan.events.outbox import Draft
 from qingtuan.identity.privacy import file_goes_along
 from qingtuan.identity.trust import Risk
 from qingtuan.language import Language, Words
+from qingtuan.media.tools import SEND_FILE
 from qingtuan.memory.recall import Injected
 from qingtuan.messages import Attachment, Origin, Space
 from qingtuan.models.chat import Answer, ChatEvent, TakenBack, TextDelta, WireRequest
@@ -265,6 +266,8 @@ class Loop:
         going, staying = attachments_of(events, self.turn.reader.space)
         if staying:
             text = f"{text}\n\n{_STAYS.say(self.kit.language(self.turn)).format(count=staying)}"
+        captions = (line for line in captions_of(events) if line not in text)
+        text = "\n".join((text, *captions))
         self._put(Draft(self.turn.channel, text, origin=answered.origin, attachments=going))
         return "replied"
 
@@ -313,6 +316,13 @@ def attachments_of(events: Iterable[Event], space: Space) -> tuple[tuple[Attachm
             else:
                 staying |= {attached.hash for attached in brought}
     return tuple(going.values()), len(staying - going.keys())
+
+
+def captions_of(events: Iterable[Event]) -> tuple[str, ...]:
+    """The lines that the model wrote for files that it sends, each once."""
+    sent = (event.payload for event in events if event.kind is Kind.TOOL_FINISHED and event.payload["status"] == "ok")
+    lines = (payload["data"]["caption"] for payload in sent if payload["name"] == SEND_FILE and payload.get("data"))
+    return tuple(dict.fromkeys(lines))
 
 
 def done_so_far(events: Sequence[Event], language: Language) -> str:
