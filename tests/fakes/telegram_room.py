@@ -22,6 +22,11 @@ from tests.fakes.telegram_server import GROUP, TOKEN, TelegramServer
 
 PRIVATE = Space("private", "tg:5")
 HIKE = Space("group", f"tg:{GROUP}")
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
+    "0000000d49444154789c626001000000ffff03000006000557bfabd40000000049454e44ae426082"
+)
+"""A picture of one dot."""
 
 
 class Room:

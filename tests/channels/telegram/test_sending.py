@@ -12,14 +12,9 @@ import pytest
 
 from qingtuan.events.kinds import Kind
 from qingtuan.messages import Space
-from tests.fakes.telegram_room import HIKE, PRIVATE, Room
+from tests.fakes.telegram_room import HIKE, PNG, PRIVATE, Room
 from tests.fakes.telegram_server import GROUP, TOKEN, Fault
 from tests.fakes.telegram_text import units
-
-PNG = bytes.fromhex(
-    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
-    "0000000d49444154789c626001000000ffff03000006000557bfabd40000000049454e44ae426082"
-)
 
 
 @pytest.fixture

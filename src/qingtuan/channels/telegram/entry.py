@@ -165,6 +165,17 @@ class TelegramEntry:
         """Whether a line beside the reply may be sent."""
         return self._line.connected
 
+    async def typing(self, space: Space, *, on: bool) -> None:
+        """Show that something is being written, where somebody last wrote (`presence.Signs`); it goes out by itself."""
+        if on and self._line.reachable:
+            topic = self._taking.topics.get(space)
+            where = {"chat_id": self._moves.chat(space), "message_thread_id": topic}
+            await self._api.call("sendChatAction", action="typing", **where)
+
+    def spares(self, space: Space) -> bool:
+        """Whether a line that it takes long says anything new: not where the answer is read while it grows."""
+        return self._line.reachable and not self._streams.shows(space)
+
     async def fetch(self, remote: Remote) -> Blob:
         """What a message left with Telegram (`media.remote.Fetcher`)."""
         file_id = reference(remote)

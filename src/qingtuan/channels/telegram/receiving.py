@@ -16,12 +16,13 @@ from typing import Any
 from qingtuan.channels.intake import Intake
 from qingtuan.channels.telegram.api import POLL_SECONDS, UPDATES, Api, Said
 from qingtuan.channels.telegram.buttons import Buttons
+from qingtuan.channels.telegram.ids import Ref
 from qingtuan.channels.telegram.inbound import Left, Me, Membership, Moved, Press, Reading
 from qingtuan.channels.telegram.moves import Moves
 from qingtuan.clock import Clock
 from qingtuan.errors import StorageFailed
 from qingtuan.language import Language, Words
-from qingtuan.messages import Inbound
+from qingtuan.messages import Inbound, Space
 
 _REMEMBERED = 2000
 """Updates that are known to have been taken, so that one that comes again is not even looked at."""
@@ -72,6 +73,8 @@ class Taking:
         self._one_by_one = asyncio.Lock()
         self.memberships: Callable[[Membership | Left], None] = lambda _: None
         self.language: Callable[[], Language] = lambda: "zh"
+        self.topics: dict[Space, int | None] = {}
+        """By chat the topic in which somebody last wrote."""
         self._answering: set[asyncio.Task[Said]] = set()
 
     async def take(self, update: Any) -> bool:
@@ -101,6 +104,7 @@ class Taking:
     async def _store(self, update: Mapping[str, Any], me: Me) -> None:
         match Reading(me, self._moves.origins).read(update):
             case Inbound() as inbound:
+                self._note_topic(inbound)
                 await self._intake.take(inbound)
             case Press() as press:
                 await self._press(press)
@@ -108,6 +112,11 @@ class Taking:
                 self._moves.learn(old, new)
             case Membership() | Left() as change:
                 self.memberships(change)
+
+    def _note_topic(self, inbound: Inbound) -> None:
+        topic = ref.topic if (ref := Ref.parse(inbound.message_id)) else None
+        if topic is not None or inbound.space in self.topics:
+            self.topics[inbound.space] = topic
 
     async def _press(self, press: Press) -> None:
         judged = self._buttons.judge(press)

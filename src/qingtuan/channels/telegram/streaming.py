@@ -82,6 +82,10 @@ class Streams:
             follower.cancel()
         await asyncio.gather(*self._following, *self._tasks, return_exceptions=True)
 
+    def shows(self, space: Space) -> bool:
+        """Whether the beginnings of an answer stand in a chat."""
+        return any(preview.space == space for preview in self._previews.open())
+
     # For the channel
 
     async def take(self, message: Outbound) -> Ref | None:
