@@ -108,7 +108,7 @@ class Room:
 
     def put(self, text: str, space: Space = PRIVATE, **fields: Any) -> Event:
         """Put a message into the outbox."""
-        draft = Draft("telegram", text, **{"kind": "notice", **fields})
+        draft = Draft("telegram", text, **{"kind": "reply", **fields})
         return self.chat.app.kit.record.outbox.put(draft, Place("s_1", space, None, "owner"))
 
     def state(self, message: Event) -> str:

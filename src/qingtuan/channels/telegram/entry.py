@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from typing import Literal, Protocol
 
 from qingtuan.channels.base import Deliveries, Part
@@ -26,7 +27,7 @@ from qingtuan.channels.telegram.streaming import Streams
 from qingtuan.channels.telegram.topics import topic_of
 from qingtuan.channels.telegram.webhook import bounded
 from qingtuan.clock import Clock
-from qingtuan.errors import FetchFailed, StorageFailed
+from qingtuan.errors import FetchFailed, SettingsWrong, StorageFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
 from qingtuan.language import Words
@@ -119,6 +120,8 @@ class TelegramEntry:
         return {"/telegram": bounded(asgi)}
 
     async def start(self) -> None:
+        if (self._settings.proxy or "").startswith("socks") and find_spec("socksio") is None:
+            raise SettingsWrong(_NO_SOCKS)
         log = self._host.kit.record.log
         self._deliveries = Deliveries(self._channel, log)
         self._deliveries.start()
@@ -155,15 +158,6 @@ class TelegramEntry:
         held = self._deliveries.held() if self._deliveries else ()
         last = line.last_inbound, self._channel.last_outbound
         return EntryHealth(CHANNEL, state, words, account, *last, held=held)
-
-    async def typing(self, space: Space, *, on: bool) -> None:
-        """Show in a chat that something is being written; it goes out by itself."""
-        if on and self._line.connected:
-            await self._api.call("sendChatAction", chat_id=self._moves.chat(space), action="typing")
-
-    def spares(self, space: Space) -> bool:  # noqa: ARG002 (nothing counts it)
-        """Whether a line beside the reply may be sent."""
-        return self._line.connected
 
     async def typing(self, space: Space, *, on: bool) -> None:
         """Show that something is being written, where somebody last wrote (`presence.Signs`); it goes out by itself."""
@@ -274,6 +268,11 @@ def _again(said: Said) -> bool:
     return said.state != "refused" or said.code == 429
 
 
+_NO_SOCKS = Words(
+    "channels.telegram.proxy 写的是 socks 代理，还缺一个包：pip install 'httpx[socks]'；或者换成 http:// 的代理。",
+    "channels.telegram.proxy is a SOCKS proxy, for which a package is missing: pip install 'httpx[socks]'; or use an"
+    " http:// proxy.",
+)
 _BROKEN = Words(
     "Telegram 这边出错了，半分钟后再试；详情在 qingtuan events 的 chore.failed 里。",
     "Something broke on the way to Telegram; it is tried again. See chore.failed in qingtuan events.",
