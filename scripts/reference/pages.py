@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from qingtuan.language import Language, Words
-from scripts.reference import command_line, commands, errors, events, settings, tools
+from scripts.reference import command_line, commands, errors, events, http, settings, tools
 from scripts.reference.instance import Instance, instance
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
@@ -21,6 +21,7 @@ PAGES: Mapping[str, tuple[Words, Write]] = {
     "tools.md": (tools.TITLE, tools.write),
     "events.md": (events.TITLE, events.write),
     "errors.md": (errors.TITLE, errors.write),
+    "http.md": (http.TITLE, http.write),
 }
 _MADE = "<!-- Written by `make docs` from the source: mend the words there, not here. -->"
 

@@ -11,7 +11,8 @@ from qingtuan.channels.http.files import Web
 from qingtuan.channels.http.limits import Limits
 from qingtuan.channels.http.ports import Ports
 from qingtuan.identity.keys import Key
-from qingtuan.messages import Space
+from qingtuan.media.kinds import nature_of
+from qingtuan.messages import Attachment, Space
 
 
 def http_of(app: App, health: Callable[[], Sequence[EntryHealth]]) -> Entry:
@@ -31,6 +32,14 @@ def http_of(app: App, health: Callable[[], Sequence[EntryHealth]]) -> Entry:
     def owners(key: Key) -> bool:
         return people.reader(key.account, Space("private", key.account)).is_owner_alone
 
+    def link(attached: Attachment) -> str:
+        links = app.media.links
+        return links.url(attached.hash) or f"/image/{links.sign(attached.hash)}"
+
+    def file(link: str) -> tuple[bytes, str]:
+        data = app.media.store.read(app.media.links.check(link))
+        return data, nature_of(data).media_type
+
     ports = Ports(
         host=app,
         clock=app.clock,
@@ -39,7 +48,8 @@ def http_of(app: App, health: Callable[[], Sequence[EntryHealth]]) -> Entry:
         valid=valid,
         owners=owners,
         keep=app.media.store.put,
-        link=lambda _: None,
+        link=link,
+        file=file,
         health=health,
     )
     app.media.collector.register("http", Web())

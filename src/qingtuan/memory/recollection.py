@@ -201,7 +201,7 @@ class Recollection:
             name=self._name(person) if received and person and reader.is_owner_alone else "",
             nickname=nickname if received else "",
             # What somebody told the assistant alone is given back with the numbers that it is about.
-            text=masked(text, _LONGEST_TEXT, keep_phone=own and not reader.space.is_group),
+            text=masked(text, _LONGEST_TEXT, keep_phone=own and reader.is_alone),
             attached=tuple(_attached(event)),
             own=own,
             material=event.origin.foreign or person != reader.person or (received and bool(spoken(text)[1])),

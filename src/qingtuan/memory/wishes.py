@@ -105,4 +105,4 @@ def label_for(belief: Belief, text: str, by: By, asked: Visibility) -> Visibilit
 
 
 def _clean(text: str, by: By, *, manual: bool) -> str:
-    return mask(text, keep_phone=manual and not by.reader.space.is_group, language=by.language).text
+    return mask(text, keep_phone=manual and by.reader.is_alone, language=by.language).text

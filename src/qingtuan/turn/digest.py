@@ -128,7 +128,7 @@ class Digest:
 
     def recognise(self, message: Inbound | Received, reader: Reader) -> str | None:
         """The command that a message stands for, as an answer to such a question; None if it is none."""
-        if reader.space.is_group or message.edited or message.spoken or message.materials or message.attachments:
+        if not reader.is_alone or message.edited or message.spoken or message.materials or message.attachments:
             return None
         if wanted(message.text, single=True) is None:
             return None

@@ -19,6 +19,7 @@ from qingtuan.channels.http import problems
 from qingtuan.channels.http.chat import chat_routes
 from qingtuan.channels.http.completions import completion_routes
 from qingtuan.channels.http.front import CALLER, Caller
+from qingtuan.channels.http.images import image_routes
 from qingtuan.channels.http.page import POLICY, page
 from qingtuan.channels.http.ports import Ports
 from qingtuan.channels.http.problems import Declined, Problem
@@ -74,6 +75,7 @@ def application(talk: Talk, ports: Ports) -> FastAPI:
     _handlers(app, ports)
     app.include_router(chat_routes(talk, ports))
     app.include_router(completion_routes(talk, ports))
+    app.include_router(image_routes(ports))
     _about(app, ports)
     return app
 

@@ -67,7 +67,7 @@ class SentFile(BaseModel):
     name: str
     media_type: str
     size: int
-    url: Annotated[str | None, Field(description="Where it can be had for an hour, below this server.")] = None
+    url: Annotated[str, Field(description="Where it can be had for an hour; without a host, on this server.")]
 
 
 class Told(BaseModel):

@@ -159,7 +159,7 @@ def completion_routes(talk: Talk, ports: Ports) -> APIRouter:
         said = await _said(asked.messages, session, ports)
         if not asked.stream:
             answered = await unless_left(request, talk.answer(caller, said, of_session=True))
-            texts = (message.text for message in (*answered.waiting, *answered.replies))
+            texts = (_with_files(message, ports) for message in (*answered.waiting, *answered.replies))
             return JSONResponse(head.whole("\n\n".join(filter(None, texts)), answered.done))
         pieces = talk.follow(caller, said)
         first = await unless_left(request, begun(pieces))
@@ -278,11 +278,11 @@ async def _chunks(
     async with aclosing(pieces), aclosing(late):
         yield head.chunk({"role": "assistant", "content": ""})
         async for message in late:
-            if text := shown.message(message.text):
+            if text := shown.message(_with_files(message, ports)):
                 yield head.chunk({"content": text})
         try:
             async for piece in sse.beating(pieces, ports.clock):
-                text = _grown(shown, piece)
+                text = _grown(shown, piece, ports)
                 if piece is None:
                     yield sse.BEAT
                 elif text:
@@ -296,7 +296,7 @@ async def _chunks(
         yield sse.data("[DONE]")
 
 
-def _grown(shown: Shown, piece: Followed | None) -> str:
+def _grown(shown: Shown, piece: Followed | None, ports: Ports) -> str:
     match piece:
         case TextDelta(text):
             return shown.delta(text)
@@ -305,10 +305,21 @@ def _grown(shown: Shown, piece: Followed | None) -> str:
         case ToolRuns():
             shown.apart()
         case Outbound():
-            return shown.message(piece.text)
+            return shown.message(_with_files(piece, ports))
     return ""
 
 
+def _with_files(message: Outbound, ports: Ports) -> str:
+    """A message with its files as links, where those lead somewhere from elsewhere, else with their names."""
+    lines = []
+    for one in message.attachments:
+        url = ports.link(one)
+        mark = "!" if one.kind == "image" else ""
+        lines.append(f"{mark}[{one.name}]({url})" if "://" in url else _FILE.say(ports.language).format(name=one.name))
+    return "\n\n".join(filter(None, (message.text, *lines)))
+
+
+_FILE = Words("（文件：{name}。设了 server.public_url 才有链接）", "(File: {name}. Links need server.public_url.)")
 _NO_USER = Words("messages 里没有 role 是 user 的消息。", "There is no message of the role user.")
 _EMPTY = Words("最后一条 user 消息是空的。", "The last message of the user is empty.")
 _TOO_LONG = Words(f"太长了，最多 {LONGEST} 个字。", f"Too long: at most {LONGEST} characters.")

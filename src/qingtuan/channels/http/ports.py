@@ -29,7 +29,9 @@ class Ports:
     """Whether a key is the owner's own, with nothing left out of what it sees."""
     keep: Keep
     """Keeps a file that a caller sends."""
-    link: Callable[[Attachment], str | None]
-    """The address below this server where a file can be had for a while."""
+    link: Callable[[Attachment], str]
+    """Where a file can be had for a while: an address, or one below this server where nobody knows that one's."""
+    file: Callable[[str], tuple[bytes, str]]
+    """The bytes and the type of the file that a signed link stands for. Raises `NotThere`."""
     health: Callable[[], Sequence[EntryHealth]]
     """How all channels are."""

@@ -95,7 +95,7 @@ def described(
         good["content"] = {"text/event-stream": {"schema": _EVENT}}
         good["description"] = stream if ok is None else f"Done. With `stream`:\n\n{stream}"
     found: dict[int | str, dict[str, Any]] = {200: good}
-    for status in statuses:
+    for status in (*statuses, *((500,) if statuses else ())):
         headers = {"WWW-Authenticate": _header("How to say who calls.")} if status == 401 else {}
         if status == 429:
             headers = {"Retry-After": _header("Seconds.")}

@@ -155,7 +155,7 @@ class Importing:
 
     async def _prepared(self, found: Found, by: By, sources: Sequence[str]) -> _Prepared:
         scope = _own(by)
-        if by.reader.space.is_group or not self._writer.may_write(by, scope):
+        if not by.reader.is_alone or not self._writer.may_write(by, scope):
             raise NotAllowed(MAY_NOT_WRITE)
         _check(found)
         restored = self._restored(found, by)

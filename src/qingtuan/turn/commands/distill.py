@@ -56,7 +56,7 @@ class _Hand:
         reader, language = invocation.reader, invocation.language
         try:
             done = await self.distiller.distil(reading, reader)
-            text = summed_up(done, language, in_group=reader.space.is_group)
+            text = summed_up(done, language, in_group=not reader.is_alone)
         except Exception as error:  # noqa: BLE001 (whoever asked must hear that it ended)
             text = failed(error, invocation, self.kit.record.log).text
         finally:

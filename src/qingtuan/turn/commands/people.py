@@ -98,7 +98,7 @@ class _Who:
     async def whoami(self, invocation: Invocation) -> CommandReply:
         reader, language = invocation.reader, invocation.language
         role = _ROLES[reader.role].say(language)
-        if reader.space.is_group:
+        if not reader.is_alone:
             return CommandReply(_WHO_HERE.say(language).format(role=role))
         person = _person(self.kit, invocation)
         lines = [_WHO.say(language).format(account=invocation.account, role=role, person=person.id)]

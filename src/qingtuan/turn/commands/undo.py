@@ -27,7 +27,7 @@ def undo_command(undoing: Undoing, zone: Callable[[str], tzinfo], elsewhere: Und
         if newest is not None and newest.cause and (told := await elsewhere(newest.cause, invocation)) is not None:
             return CommandReply(told)
         undone = await undoing.last(by)
-        if invocation.reader.space.is_group:
+        if not invocation.reader.is_alone:
             return CommandReply(_UNDONE_HERE.say(invocation.language))  # what it was may be private
         return CommandReply(_UNDONE.say(invocation.language).format(what=undone))
 
