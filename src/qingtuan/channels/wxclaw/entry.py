@@ -168,7 +168,7 @@ class WeChatEntry:
                 self._bots[account] = self._works.polling(login, self._settings.base_url)
                 self._bots[account].start()
         if self._works is not None:
-            self._works.deliveries.start()  # what waited for a login
+            self._works.deliveries.wake_all()  # what waited for a login
 
     async def _build(self) -> _Works:
         from qingtuan.channels.wxclaw.channel import WeChat
@@ -180,6 +180,7 @@ class WeChatEntry:
         ilink = await ilink_of(self._http, self._settings.cdn_url)
         channel = WeChat(store, ports.clock, self._bots, ports.render, ports.read)
         deliveries = Deliveries(channel, ports.log)
+        deliveries.start()
         intake = Intake(CHANNEL, ports.desk)
         hearing = Hearing(ports.log, ports.clock, store, intake, deliveries.wake)
         ground = Ground(store, ports.clock, hearing.hear, self._ended)
