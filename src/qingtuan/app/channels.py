@@ -37,6 +37,7 @@ def _wechat(app: App) -> Entry:
     manners = app.settings.channels.manners
     ports = Ports(
         folder=app.home.path,
+        language=app.language,
         log=app.kit.record.log,
         clock=app.clock,
         desk=app.desk,

@@ -53,6 +53,17 @@ async def test_what_came_is_fetched_and_decrypted(tmp_path: Path, item: dict[str
         assert KEY.hex() not in str(remote.name)
 
 
+async def test_what_came_is_kept_and_read(tmp_path: Path) -> None:
+    async with WeChatTalk(tmp_path) as wx:
+        wx.ilink.keep("清单：豆腐、青菜".encode(), KEY, "EQPf")
+        key = base64.b64encode(KEY.hex().encode()).decode()
+        file = {"media": media_of(key, "EQPf"), "file_name": "清单.txt"}
+        await wx.phone.sends({"type": 4, "file_item": file})
+        await wx.ilink.delivered(1)
+        assert "豆腐、青菜" in wx.chat.asked.raw.decode()
+        assert KEY.hex() not in wx.chat.asked.raw.decode()
+
+
 async def test_what_is_not_encrypted_is_taken_as_it_is(tmp_path: Path) -> None:
     async with WeChatTalk(tmp_path) as wx:
         wx.ilink.blobs["plain"] = PICTURE
@@ -152,6 +163,36 @@ async def test_an_upload_that_fails_is_tried_again(tmp_path: Path) -> None:
         put_file(wx, PICTURE, "图.png")
         await wx.until(lambda: wx.states()["给你"] == "sent")
         assert len(wx.ilink.sent) == 3
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "answers", "state", "asked"),
+    [
+        ("upload", [Answer(status=403)] * 20, "refused", 1),
+        ("upload", [Answer(status=500)] * 60, "refused", 5),
+        ("getuploadurl", [Answer({"ret": -1, "errmsg": "no"})] * 20, "refused", 1),
+        ("getuploadurl", [Answer({"ret": -2, "errmsg": "prepare failed"})] * 20, "waiting", 1),
+        ("getuploadurl", [Answer({"ret": -2, "errmsg": "rate limited"})] * 20, "waiting", 2),
+    ],
+)
+async def test_an_upload_that_never_works_holds_nothing_up_for_ever(
+    tmp_path: Path, endpoint: str, answers: list[Answer], state: str, asked: int
+) -> None:
+    async with WeChatTalk(tmp_path) as wx:
+        await wx.phone.says("早")
+        await wx.ilink.delivered(1)
+        wx.ilink.scripted[endpoint].extend(answers)
+        put_file(wx, PICTURE, "图.png")
+        for _ in range(6):
+            wx.pass_time(minutes=12)
+            await wx.quiet()
+        assert wx.states()["给你"] == state
+        assert len(wx.ilink.calls("getuploadurl")) == asked
+        if state == "waiting":
+            wx.ilink.scripted[endpoint].clear()
+            await wx.phone.says("在吗")
+            await wx.until(lambda: wx.states()["给你"] == "sent")
+            assert sum("image_item" in sent.item for sent in wx.ilink.sent) == 1
 
 
 async def test_an_upload_goes_to_the_cdn_alone(tmp_path: Path) -> None:

@@ -212,6 +212,18 @@ async def test_a_file_that_cannot_be_read_stops_nothing_that_runs(tmp_path: Path
             await wx.entry.start()
 
 
+async def test_a_login_that_is_taken_out_of_the_file_is_let_go(tmp_path: Path) -> None:
+    async with WeChatTalk(tmp_path) as wx:
+        await wx.until(lambda: wx.entry.health().state == "connected")
+        login_file(wx.chat.home.path).unlink()
+        await wx.until(lambda: wx.entry.health().state == "off")
+        assert wx.phone.stopped == 1
+        polls = len(wx.ilink.calls("getupdates"))
+        wx.pass_time(minutes=5)
+        await wx.chat.settled()
+        assert len(wx.ilink.calls("getupdates")) == polls
+
+
 async def test_a_login_of_the_settings(tmp_path: Path) -> None:
     ilink = Ilink(hold=0.3)
     phone = ilink.bind()

@@ -186,8 +186,10 @@ async def test_a_long_answer_goes_on_when_they_write(tmp_path: Path) -> None:
         await wx.until(lambda: len(wx.ilink.sent) == 9)
         await wx.quiet()
         assert len(wx.ilink.calls("sendmessage")) == 9
+        assert [sent.text.endswith("回我一句就接着发。）") for sent in wx.ilink.sent] == [False] * 8 + [True]
         await wx.phone.says("继续")
         await wx.until(lambda: set(wx.states().values()) == {"sent"})
+        assert sum("接着发" in sent.text for sent in wx.ilink.sent) == 1
         numbers = [sent.text.partition("、")[0] for sent in wx.ilink.sent[1:]]
         assert [number for number in numbers if number.isdigit()] == [str(number) for number in range(12)]
         parts = wx.chat.events(Kind.DELIVERY_PART)

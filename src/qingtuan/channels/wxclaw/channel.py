@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from qingtuan.channels.base import Delivery, Part, Waits
 from qingtuan.channels.pace import Pace, Rate
@@ -13,7 +13,6 @@ from qingtuan.channels.wxclaw.ilink import (
     ActionFailed,
     HTTPStatusError,
     NetworkError,
-    SessionExpiredError,
     UploadMediaType,
 )
 from qingtuan.channels.wxclaw.inbound import CHANNEL
@@ -24,12 +23,14 @@ from qingtuan.channels.wxclaw.window import Standing, judge
 from qingtuan.channels.wxclaw.wire import NotReached
 from qingtuan.clock import Clock
 from qingtuan.errors import QingtuanError
-from qingtuan.messages import Outbound
+from qingtuan.messages import Attachment, Outbound
 from qingtuan.storage.files import content_hash
 
 _UPLOADED_AS = {"image": UploadMediaType.IMAGE, "video": UploadMediaType.VIDEO, "file": UploadMediaType.FILE}
 _WAITS = "waiting for the user: WeChat takes no more until they write"
 _NO_LOGIN = "not logged in"
+_UPLOADS = 5
+"""How often a file is tried to be uploaded; what comes behind it in the chat waits for that."""
 _PACE = Pace(private=(Rate(1, 0.5),), bubbles=(0.5, 1.5))
 
 
@@ -38,6 +39,8 @@ class Bubble(Part):
     """A part that knows its place in its message: by that it has the same id whenever it is sent."""
 
     number: int = 0
+    more: bool = False
+    """Whether others of the message follow it."""
 
 
 class WeChat:
@@ -50,14 +53,18 @@ class WeChat:
         bots: Mapping[str, Polling],
         render: Callable[[Outbound], Sequence[Part]],
         read: Callable[[str], bytes],
+        hint: str,
     ) -> None:
         """`bots`: by account, those that there are at a moment. `render`: the parts of a message as WeChat shows them.
-        `read`: the bytes of the file with a hash, or `NotThere`."""
+        `read`: the bytes of the file with a hash, or `NotThere`. `hint`: how to get the rest of a message."""
         self._store = store
         self._clock = clock
         self._bots = bots
         self._render = render
         self._read = read
+        self._hint = hint
+        self._uploads: dict[str, int] = {}
+        """Tries of files that could not be uploaded yet, by the id of their bubble."""
         self.last_sent: datetime | None = None
 
     @property
@@ -76,8 +83,10 @@ class WeChat:
         return None if way[1].standing.admits(message.kind, self._clock.now()) else Waits.USER_FIRST
 
     def parts(self, message: Outbound) -> list[Part]:
+        parts = self._render(message)
         return [
-            Bubble(part.text, part.attachment, part.plain, number) for number, part in enumerate(self._render(message))
+            Bubble(part.text, part.attachment, part.plain, number, number + 1 < len(parts))
+            for number, part in enumerate(parts)
         ]
 
     async def send(self, message: Outbound, part: Part) -> Delivery:
@@ -86,10 +95,12 @@ class WeChat:
         polling, chat = way
         if not chat.standing.admits(message.kind, self._clock.now()):
             return Delivery("later", detail=_WAITS)
+        if part.attachment is None:
+            return await self._hand_over(self._words(message, part, chat), _client_id(message, part), polling, chat)
         try:
-            item = await self._item(part, polling, chat.user)
+            item = await self._file(part.attachment, polling, chat.user)
         except (ActionFailed, NetworkError, QingtuanError) as error:
-            return self._not_uploaded(error, polling)
+            return self._not_uploaded(error, _client_id(message, part), polling, chat)
         return await self._hand_over(item, _client_id(message, part), polling, chat)
 
     def _way(self, message: Outbound) -> tuple[Polling, Chat] | None:
@@ -102,24 +113,30 @@ class WeChat:
                 return polling, chat
         return None
 
-    async def _item(self, part: Part, polling: Polling, user: str) -> Mapping[str, Any]:
-        if part.attachment is None:
-            return {"type": 1, "text_item": {"text": part.text}}
-        data = self._read(part.attachment.hash)
-        uploaded = await polling.bot.upload(data, _UPLOADED_AS[shown_as(part.attachment)], user)
-        return item_of(part.attachment, uploaded)
+    def _words(self, message: Outbound, part: Part, chat: Chat) -> Mapping[str, Any]:
+        """A text. The last one that goes for now, of a message that goes on, says how to get the rest."""
+        is_last = not chat.standing.counted().admits(message.kind, self._clock.now())
+        hint = f"\n\n{self._hint}" if is_last and isinstance(part, Bubble) and part.more else ""
+        return {"type": 1, "text_item": {"text": part.text + hint}}
 
-    def _not_uploaded(self, error: Exception, polling: Polling) -> Delivery:
-        """Nothing was said to anybody yet: what can be tried again, may."""
-        if isinstance(error, SessionExpiredError):
-            polling.end("expired")
-            return Delivery("later", detail=_NO_LOGIN)
+    async def _file(self, attachment: Attachment, polling: Polling, user: str) -> Mapping[str, Any]:
+        data = self._read(attachment.hash)
+        return item_of(attachment, await polling.bot.upload(data, _UPLOADED_AS[shown_as(attachment)], user))
+
+    def _not_uploaded(self, error: Exception, client_id: str, polling: Polling, chat: Chat) -> Delivery:
+        """Nothing was said to anybody yet: what can be tried again may, a few times."""
         if isinstance(error, HTTPStatusError) and error.status_code in (401, 403):
             polling.end("refused")
             return Delivery("later", detail=_NO_LOGIN)
-        if isinstance(error, NetworkError) and not isinstance(error, HTTPStatusError):
-            return Delivery("later", detail="the file could not be uploaded")
-        return Delivery("refused", detail=f"the file could not be uploaded: {_named(error)}")
+        if isinstance(error, ActionFailed):
+            answer = {"ret": error.ret, "errcode": error.errcode, "errmsg": error.errmsg}
+            return self._judged(answer, polling, chat, counted=False)
+        self._uploads[client_id] = self._uploads.get(client_id, 0) + 1
+        for_good = not isinstance(error, NetworkError) or "client error" in _named(error)
+        if for_good or self._uploads[client_id] >= _UPLOADS:
+            del self._uploads[client_id]
+            return Delivery("refused", detail=f"the file could not be uploaded: {_named(error)}")
+        return Delivery("later", detail=f"the file could not be uploaded yet: {_named(error)}")
 
     async def _hand_over(self, item: Mapping[str, Any], client_id: str, polling: Polling, chat: Chat) -> Delivery:
         chat = self._store.chat(chat.account, chat.user) or chat  # they may have written meanwhile
@@ -140,7 +157,7 @@ class WeChat:
             return Delivery("unknown", detail=_named(error))
         return self._judged(answer, polling, chat)
 
-    def _judged(self, answer: Mapping[str, Any], polling: Polling, chat: Chat) -> Delivery:
+    def _judged(self, answer: Mapping[str, Any], polling: Polling, chat: Chat, *, counted: bool = True) -> Delivery:
         verdict = judge(answer, chat.standing, self._clock.now())
         said = (
             f"ret={answer.get('ret')} errcode={answer.get('errcode')} {str(answer.get('errmsg') or '')[:100]}".strip()
@@ -152,23 +169,26 @@ class WeChat:
                 return Delivery("sent", str(number) if isinstance(number, (int, str)) and number else None)
             case "expired":
                 polling.end("expired")
-                return self._back(chat, Delivery("later", detail=_NO_LOGIN))
+                return self._back(chat, Delivery("later", detail=_NO_LOGIN), counted=counted)
             case "closed":
-                return self._back(chat, Delivery("later", detail=f"{_WAITS} ({said})"), closed=True)
+                return self._back(chat, Delivery("later", detail=f"{_WAITS} ({said})"), "closed", counted=counted)
             case "throttled":
-                return self._back(chat, Delivery("later", detail=said, after=verdict.after), throttled=1)
+                later = Delivery("later", detail=said, after=verdict.after)
+                return self._back(chat, later, "throttled", counted=counted)
             case "refused":
                 return Delivery("refused", detail=said)
 
-    def _back(self, chat: Chat, delivery: Delivery, *, closed: bool = False, throttled: int = 0) -> Delivery:
+    def _back(
+        self, chat: Chat, delivery: Delivery, why: Literal["closed", "throttled"] | None = None, *, counted: bool = True
+    ) -> Delivery:
         """It was not taken, and counts for nothing; unless they wrote meanwhile, with which all began anew."""
         now = self._store.chat(chat.account, chat.user)
         if now is not None and now.standing.last_inbound == chat.standing.last_inbound:
             standing = Standing(
                 now.standing.last_inbound,
-                max(0, now.standing.sent - 1),
-                now.standing.closed or closed,
-                now.standing.throttled + throttled,
+                max(0, now.standing.sent - counted),
+                now.standing.closed or why == "closed",
+                now.standing.throttled + (why == "throttled"),
             )
             self._store.keep(replace(now, standing=standing))
         return delivery

@@ -21,7 +21,7 @@ from qingtuan.channels.wxclaw.wire import Http
 from qingtuan.clock import Clock
 from qingtuan.errors import SettingsWrong, StorageFailed
 from qingtuan.events.log import Log
-from qingtuan.language import Words
+from qingtuan.language import Language, Words
 from qingtuan.media.remote import Blob
 from qingtuan.messages import Outbound, Remote, Space
 from qingtuan.settings.wechat import WeChat as Settings
@@ -43,6 +43,8 @@ class Ports:
 
     folder: Path
     """The data folder."""
+    language: Language
+    """Of words that go to people here."""
     log: Log
     clock: Clock
     desk: Desk
@@ -178,7 +180,7 @@ class WeChatEntry:
 
         ports, store = self._ports, self._store
         ilink = await ilink_of(self._http, self._settings.cdn_url)
-        channel = WeChat(store, ports.clock, self._bots, ports.render, ports.read)
+        channel = WeChat(store, ports.clock, self._bots, ports.render, ports.read, _GOES_ON.say(ports.language))
         deliveries = Deliveries(channel, ports.log)
         deliveries.start()
         intake = Intake(CHANNEL, ports.desk)
@@ -239,6 +241,10 @@ def _trouble(polling: Polling) -> Words | None:
     return None
 
 
+_GOES_ON = Words(
+    "（微信一次只让发这么多，回我一句就接着发。）",
+    "(WeChat lets no more through for now; answer anything, and I go on.)",
+)
 _ENDED: Mapping[str, Words] = {
     "expired": Words(
         "微信（{account}）的登录失效了，收不到也发不出消息。运行 qingtuan login wechat 再扫一次码，不用重启。",
