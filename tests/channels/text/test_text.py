@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable
 from html.parser import HTMLParser
 
@@ -97,17 +98,18 @@ ODD = st.text(
 
 
 @every
-@given(text=WRITTEN, times=st.sampled_from([1, 40, 300]))
+@given(text=WRITTEN, times=st.sampled_from([1, 100]))
 def test_nothing_is_lost(platform: str, text: str, times: int) -> None:
-    heads = 0 if times == 1 or platform != "wechat" else text.count("|甲|乙|")
     found, said = letters(shown(platform, text * times)), letters(text * times)
-    if heads:  # each part of a table begins with its head
-        found, said = found.replace("甲乙", ""), said.replace("甲乙", "")
-    assert found == said
+    if "|甲|乙|" in text:
+        # A table may become a list, in which the head stands with each row, or be parted into several.
+        assert Counter(said) <= Counter(found)
+    else:
+        assert found == said
 
 
 @every
-@given(text=st.one_of(WRITTEN, ODD), times=st.sampled_from([1, 40, 300]))
+@given(text=st.one_of(WRITTEN, ODD), times=st.sampled_from([1, 100]))
 def test_every_part_is_one_that_the_platform_takes(platform: str, text: str, times: int) -> None:
     parts = sent(platform, text * times)
     for part in parts:
@@ -134,6 +136,8 @@ def test_a_hundred_thousand_characters_take_no_time(platform: str) -> None:
         "这是一句话。" * 15_000,
         "**粗** " * 15_000,
         "[" * 100_000,
+        "![" * 3000,
+        "a|" * 6000 + "\n" + "-|" * 6000,
         "`" * 99_999,
         "> " * 50_000,
         "# 题\n" * 25_000,
@@ -146,6 +150,16 @@ def test_a_hundred_thousand_characters_take_no_time(platform: str) -> None:
         began = time.process_time()
         assert sent(platform, text)
         assert time.process_time() - began < 3
+
+
+@every
+def test_a_long_answer_is_laid_out_like_any_other(platform: str) -> None:
+    piece = "## 题\n\n**粗**的`code`，[链](https://a.cn/x)。\n\n- 一\n- 二\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
+    text = (piece * 2000)[:80_000]
+    began = time.process_time()
+    parts = sent(platform, text)
+    assert time.process_time() - began < 3
+    assert not any("|---|" in part for part in parts)
 
 
 # One by one

@@ -30,12 +30,12 @@ from qingtuan.messages import Outbound
 
 DEEPEST = 40
 """Levels of the parser. What is nested deeper would be dropped by it: such a text is taken as it stands."""
-MOST_BRACKETS = 4000
-"""Signs that can begin a link, an emphasis or a table. With more the time to read grows with their square, and no
-answer has so many: such a text is taken as it stands."""
-MOST_LINES = 8000
+MOST_SIGNS = {"[": 6000, "|": 20_000, "": 20_000}
+"""Signs that can begin a link, a cell, or anything else: so many of each, and of all. With more the time to read grows
+beyond a second, and no answer has so many: such a text is taken as it stands."""
+MOST_LINES = 20_000
 """The same for lines: each is looked at by every rule."""
-_BRACKETS = re.compile(r"[\[*_`|<~]")
+_SIGNS = re.compile(r"[\[*_`<~]")
 _CELL_END = re.compile(r"(?<!\\)\|")
 LANGUAGE = re.compile(r"[\w+#.-]{1,32}", re.ASCII)
 """The name of a programming language, as it stands at a fence."""
@@ -57,7 +57,7 @@ def tree_of(message: Outbound) -> tuple[Node, ...]:
 def read(text: str) -> tuple[Node, ...]:
     """The tree of a text in Markdown."""
     text = clean(text)
-    if text.count("\n") > MOST_LINES or len(_BRACKETS.findall(text)) > MOST_BRACKETS:
+    if text.count("\n") > MOST_LINES or _has_too_many(text):
         return _as_it_stands(text)
     try:
         tokens = _parser().parse(text)
@@ -66,6 +66,10 @@ def read(text: str) -> tuple[Node, ...]:
     if any(token.level >= DEEPEST - 1 for token in tokens):
         return _as_it_stands(text)
     return _Reading(text).nodes(SyntaxTreeNode(tokens).children)
+
+
+def _has_too_many(text: str) -> bool:
+    return any((text.count(sign) if sign else len(_SIGNS.findall(text))) > most for sign, most in MOST_SIGNS.items())
 
 
 @lru_cache(maxsize=1)
