@@ -12,11 +12,14 @@ import pytest
 
 from qingtuan.errors import FetchFailed
 from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Place
+from qingtuan.identity.trust import Risk
 from qingtuan.language import Words
 from qingtuan.media.remote import Blob
 from qingtuan.messages import Material, Origin, Remote, Space
+from qingtuan.tools.tool import EVERYONE, ToolContext, ToolResult, tool
 from tests.fakes.conversation import OWNER, Conversation
-from tests.fakes.model_server import Asked, Reply, when
+from tests.fakes.model_server import Asked, Reply, call, on_user, when
 from tests.fakes.platform import Platform, left
 
 GUEST, MEMBER = "tg:7", "tg:8"
@@ -250,3 +253,38 @@ async def test_what_somebody_sent_as_a_recording_is_not_their_voice(chat: Conver
     assert message.payload["text"] == ""
     assert "转账" not in shown(chat.asked)
     assert "听不了语音" in shown(chat.asked)
+
+
+async def test_a_question_about_what_was_spoken_says_what_was_heard(tmp_path: Path) -> None:
+    @tool(risk=Risk.ACT, returns="own", roles=EVERYONE)
+    async def book(context: ToolContext, seat: str) -> ToolResult:
+        """Book a seat."""
+        del context
+        return ToolResult(seat)
+
+    async with Conversation(tmp_path, tools={"book": lambda: [book]}) as chat:
+        chat.model(on_user("", call("book", seat="A12")), when(lambda _: True, Reply("好。")))
+        said = await chat.say("", remotes=(left("v", "audio", transcript="帮我订「A12」\n座位"),))
+        assert "你的语音听写成：「`帮我订\\「A12\\」 座位`」。" in "\n".join(said)
+        said = await chat.say("帮我订A12")
+        assert not any("听写" in text for text in said)
+
+
+async def test_after_a_restore_nothing_is_fetched_again(chat: Conversation) -> None:
+    slow = join(chat, Platform({"a": TEXT}))
+    slow.held.clear()
+    await impatiently(chat, slow, "看看", left("a"))
+    await chat.restart()
+    again = join(chat, Platform({"a": TEXT}))
+    chat.app.kit.record.log.append(Kind.FOLDER_RESTORED, Place(), {"shows": None})
+    assert chat.app.media.collector.catch_up() == 0
+    assert again.asked == []
+    await chat.say("刚才的文件呢")
+    assert "请再发一次" in shown(chat.asked)
+
+
+async def test_words_that_came_with_a_voice_stand_alone(chat: Conversation) -> None:
+    join(chat, Platform({"v": Blob(b"#!AMR\n\x3c" + b"\x00" * 30)}))
+    await chat.say("听听", remotes=(left("v", "audio", transcript="别的话"),))
+    assert chat.events(Kind.MESSAGE_RECEIVED)[0].payload["text"] == "听听"
+    assert "spoken" not in chat.events(Kind.MESSAGE_RECEIVED)[0].payload

@@ -70,6 +70,9 @@ class Wanted:
     """Whether others read along: then telephone numbers are covered, too."""
     asker: Asker | None = None
     """Who wants it, where somebody else has to answer."""
+    heard: str = ""
+    """What a machine heard in the speaker's voice, where that is what led to the call: told, so that they see whether
+    it heard right."""
     in_doubt: bool = False
     """Whether the last outcome of this very call is unknown."""
 
@@ -242,6 +245,9 @@ def _notes(wanted: Wanted, values: Iterable[_Value]) -> list[str]:
     language = wanted.language
     separator = Words("、", ", ").say(language)
     notes = []
+    if heard := " ".join(mask(wanted.heard, keep_phone=not wanted.in_group, language=language).text.split()):
+        heard = heard if len(heard) <= _MAX_HEARD else f"{heard[:_MAX_HEARD]}…"
+        notes.append(_HEARD.say(language).format(words=visible.shown(heard, language)))
     if covered := dict.fromkeys(name for value in values for name in value.covered):
         notes.append(_SENDS.say(language).format(names=separator.join(covered)))
     if wanted.why is not None and not wanted.tool.risk.acts:
@@ -252,6 +258,8 @@ def _notes(wanted: Wanted, values: Iterable[_Value]) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
+_MAX_HEARD = 200
+_HEARD = Words("你的语音听写成：{words}。", "Your voice was heard as: {words}.")
 _SENDS = Words("会发送：{names}。", "This would send: {names}.")
 _MATERIAL = Words(
     "参考了{names}里的内容，那不是你说的。", "This draws on text from {names}, which is not what you said."

@@ -171,6 +171,7 @@ class Answering:
             now=local_time(kit, turn, kit.record.clock.now()),
             language=language,
             material=(Piece(origin),) if origin.foreign else (),
+            heard=turn.heard,
         )
         return StoppedCall(
             wanted=wanted,

@@ -211,6 +211,7 @@ class Calls:
             language=view.language,
             material=view.material,
             why=prepared.verdict.why,
+            heard=self.turn.heard,
         )
         stopped = StoppedCall(
             wanted=wanted,

@@ -50,6 +50,11 @@ class Turn:
         return "\n".join(message.text for message in self.messages or self.carries_on)
 
     @property
+    def heard(self) -> str:
+        """What of the words a machine heard in the speaker's voice."""
+        return "\n".join(message.text for message in self.messages or self.carries_on if message.spoken)
+
+    @property
     def gone(self) -> bool:
         """Whether there is nothing left to answer: all that was said was recalled."""
         return not (self.messages or self.carries_on or self.confirmed)
