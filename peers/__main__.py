@@ -11,13 +11,14 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 
-from peers import conformance, everything, weixin
+from peers import conformance, everything, telegram, weixin
 from peers.checks import Check, Skipped, summed, told
 from peers.node import Node, installed
 
 SUITES: dict[str, Callable[[Node], Iterator[tuple[str, list[Check]]]]] = {
     "conformance": conformance.run,
     "everything": everything.run,
+    "telegram": telegram.run,
     "weixin": weixin.run,
 }
 
