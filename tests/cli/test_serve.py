@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import signal
 import socket
@@ -17,6 +18,9 @@ import httpx
 import pytest
 
 from tests.cli.conftest import CommandLine
+from tests.fakes.napcat import NapCat
+
+TOKEN = "a-long-and-random-token"
 
 
 @dataclass
@@ -123,6 +127,25 @@ def test_nothing_new_is_taken_in_while_it_ends(qingtuan: CommandLine) -> None:
         late = serve.say("还有")
         assert (late.status_code, late.json()["error"]["code"]) == (503, "stopping")
         assert answer.result(30).status_code == 200
+
+
+def test_a_reply_goes_out_before_the_line_to_qq_is_cut(qingtuan: CommandLine) -> None:
+    """A server that is told to stop closes WebSockets at once (platforms.md, 0.8)."""
+    there = qingtuan.with_(QINGTUAN_CHANNELS__ONEBOT__ACCESS_TOKEN=TOKEN, QINGTUAN_OWNER__ACCOUNTS='["qq:10000"]')
+
+    async def talk(serve: Serving) -> str:
+        async with NapCat() as napcat:
+            await napcat.connect(f"{serve.base.replace('http', 'ws')}/onebot/v11/ws", TOKEN)
+            await napcat.says(10000, "等等")
+            await asyncio.to_thread(there.wait_for_event, "model.requested", serve.process)
+            serve.end()
+            (reply,) = await napcat.sent()
+            return reply.text
+
+    with serving(there) as serve:
+        assert asyncio.run(talk(serve)) == "想好了。"
+        assert serve.process.wait(30) == 0
+    assert "delivery.sent" in there("events", "-n", "3").out
 
 
 @pytest.mark.parametrize(

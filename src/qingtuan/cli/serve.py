@@ -14,6 +14,7 @@ from qingtuan.app.channels import channels_of
 from qingtuan.backups.swap import Swap
 from qingtuan.channels.entry import Entries
 from qingtuan.cli.door import Claim, Door, claimed, opened
+from qingtuan.cli.lean import leave_out
 from qingtuan.cli.log_file import logging_to
 from qingtuan.cli.notifying import Notifier
 from qingtuan.cli.parser import Parser
@@ -44,6 +45,7 @@ def arguments(parser: Parser) -> None:
 
 
 async def run(_: argparse.Namespace, shell: Shell) -> int:
+    leave_out()
     ending = Ending()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ending.asked)
