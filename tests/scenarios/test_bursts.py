@@ -34,7 +34,7 @@ async def chat(tmp_path: Path) -> AsyncIterator[Conversation]:
         "ACCESS__GROUPS": '["qq:777"]',
         "EMBEDDING__MODEL": "off",
     }
-    async with Conversation(tmp_path, **environ) as chat:
+    async with Conversation(tmp_path, tools=None, **environ) as chat:
         yield chat
         log = chat.app.kit.record.log
         assert tables(log) == replayed(log)
