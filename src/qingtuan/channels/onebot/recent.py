@@ -62,7 +62,9 @@ class Recent:
         """The id of the message that one of ours answers; None if it answers none."""
         sent = self._log.get(message.id)
         said = self._log.get(sent.cause) if sent is not None and sent.cause else None
-        if said is None or said.kind is not Kind.MESSAGE_RECEIVED or said.place.space != message.space:
+        if said is not None and said.kind is Kind.CONFIRMATION_ANSWERED:
+            said = self._log.get(str(said.payload.get("message", "")))
+        if said is None or said.place.space != message.space or said.payload.get("channel") != CHANNEL:
             return None
         return _id_of(said.payload) or None
 
