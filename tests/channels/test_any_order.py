@@ -23,7 +23,7 @@ from tests.fakes.turns import START, Plan, World
 
 CHATS = (Space("private", "qq:1"), Space("private", "qq:2"), Space("group", "qq:777"))
 
-outcome = st.sampled_from(["sent", "sent", "sent", "refused", "unknown", "later", "raise", "die"])
+outcome = st.sampled_from(["sent", "sent", "sent", "refused", "unknown", "later", "shut", "raise", "die"])
 messages = st.lists(st.tuples(st.integers(0, 2), st.integers(1, 4)), min_size=1, max_size=6)
 
 
@@ -38,14 +38,19 @@ class Platform:
     name: str = "onebot"
     pace: Pace = Pace(private=(Rate(1, 1.0),), every=(Rate(3, 2.0),), bubbles=(0.5, 1.5))  # noqa: RUF009 (frozen)
 
+    shut: bool = False
+    """Whether it takes nothing until somebody looks again."""
+
     def waits(self, message: Outbound) -> Waits | None:
-        return None
+        return Waits.USER_FIRST if self.shut and message.space == CHATS[1] else None
 
     def parts(self, message: Outbound) -> list[Part]:
         return [Part(line) for line in message.text.splitlines()]
 
     async def send(self, message: Outbound, part: Part) -> Delivery:
         what = next(self.outcomes, "sent")
+        if what == "shut":
+            self.shut, what = True, "later"
         number = len(self.handed)
         self.handed.append((message.space, part.text, "unknown" if what in ("raise", "die") else what))
         match what:
@@ -77,13 +82,14 @@ async def carried_out(wanted: list[tuple[int, int]], outcomes: list[str]) -> tup
             world.record.outbox.put(Draft("onebot", text), Place("s_1", CHATS[chat], None, "owner"))
         while True:
             platform.died.clear()
+            platform.shut = False
             world.record.outbox.settle()
             deliveries = Deliveries(platform, world.log)
             deliveries.start()
             settled = asyncio.create_task(all_settled(deliveries))
             died = asyncio.create_task(died_or_not(platform))
             await asyncio.wait([settled, died], return_when=asyncio.FIRST_COMPLETED)
-            over = not died.done()
+            over = not died.done() and not platform.shut
             died.cancel()
             settled.cancel()
             # As a kill does it: nothing is written any more. What another chat was just sending is in doubt too.
