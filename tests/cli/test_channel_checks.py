@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -19,6 +20,7 @@ from qingtuan.ids import Ids
 from qingtuan.messages import Space
 from qingtuan.storage.sqlite import Database
 from tests.cli.conftest import CommandLine
+from tests.fakes.telegram_server import TOKEN, TelegramServer
 
 NOW = datetime(2026, 11, 30, 8, tzinfo=UTC)
 GROUP, PRIVATE = Space("group", "qq:777"), Space("private", "wx:o9")
@@ -100,3 +102,21 @@ def test_another_process_sees_how_the_channels_of_the_running_one_are(qingtuan: 
         assert isinstance(facts, list)
         assert {"onebot", "http"} <= {fact["name"] for fact in facts}
         serving.terminate()
+
+
+async def test_a_telegram_bot_that_does_not_hear_groups_is_told_of(qingtuan: CommandLine) -> None:
+    telegram = await TelegramServer().start()
+    line = qingtuan.with_(
+        QINGTUAN_CHANNELS__TELEGRAM__TOKEN=TOKEN,
+        QINGTUAN_CHANNELS__TELEGRAM__API_SERVER=telegram.url,
+        QINGTUAN_SERVER__PORT="0",
+    )
+    with line.start("serve", stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as serving:
+        await telegram.wait(lambda: telegram.called("getUpdates"), 60)
+        found = await asyncio.to_thread(_found, line, "channels")
+        assert "Telegram" in str(found["found"])
+        assert "@TestNameBot" in str(found["found"])
+        assert "/setprivacy" in str(found["mend"])
+        serving.terminate()
+        await asyncio.to_thread(serving.wait)
+    await telegram.close()

@@ -26,12 +26,13 @@ async def _channels(shell: Shell) -> Finding:
     shown = [one for one in told if one.state != "off" or one.broken]
     if not shown:
         return Finding("ok", _NONE)
-    broken = [one for one in shown if one.broken]
     facts = [_facts(one) for one in shown]
     found = _joined([_said(one, shell) for one in shown])
-    if not broken:
+    # One that works may have something to say, too, such as what it does not get to hear in groups.
+    words = [one.words for one in shown if one.words]
+    if not words and not any(one.broken for one in shown):
         return Finding("ok", found, facts=facts)
-    return Finding("note", found, _joined([one.words for one in broken if one.words]) if broken else None, facts)
+    return Finding("note", found, _joined(words) if words else None, facts)
 
 
 def _said(one: Seen, shell: Shell) -> Words:
