@@ -313,7 +313,7 @@ async def test_an_owners_command_tells_others_one_refusal(open_world: Opener) ->
     world = open_world(commands=(command(run, owner_only=True), command(run, "私", "own", prints=Prints.PERSON)))
     assert texts(await world.say("/try", MEMBER)) == ["只有主人可以执行这个命令。"]
     assert texts(await world.say("/try")) == ["SECRET"]
-    assert texts(await world.say("/own", OWNER_QQ, GROUP)) == ["这里是群，私聊我再说。"]
+    assert texts(await world.say("/own", OWNER_QQ, GROUP)) == ["这里是群，私聊我再说。还不是好友，就先加我。"]
     assert [event.payload.get("error") for event in world.events(Kind.COMMAND_RUN)] == [
         "NotAllowed",
         None,

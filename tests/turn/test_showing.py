@@ -101,6 +101,8 @@ async def test_status_tools_and_models(world: World) -> None:
     assert "模型" not in await only(world, "/status", MEMBER)
     assert (await only(world, "/tools")).startswith("look [read]")
     assert "平时：scripted" in await only(world, "/model")
+    assert await only(world, "/model", OWNER_QQ, GROUP) == "这里是群，私聊我再说。还不是好友，就先加我。"
+    await world.say("你好", OWNER_QQ)
     assert await only(world, "/model", OWNER_QQ, GROUP) == "这里是群，私聊我再说。"
 
 

@@ -8,6 +8,7 @@ from qingtuan.events.log import Log, Place
 from qingtuan.identity.privacy import answer_in_private
 from qingtuan.identity.scopes import Reader
 from qingtuan.language import Words
+from qingtuan.messages import Space
 from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
 from qingtuan.turn.telling import told_of
 
@@ -19,7 +20,8 @@ async def run(command: Command, invocation: Invocation, log: Log) -> CommandRepl
         words = _OWNERS if command.owner_only else _NOT_FOR_GUESTS
         return CommandReply(words.say(language), NotAllowed.__name__)
     if answer_in_private(command.prints, reader):
-        return CommandReply(in_private(reader).say(language), NotAllowed.__name__)
+        words = _with_the_way(in_private(reader), invocation, log)
+        return CommandReply(words.say(language), NotAllowed.__name__)
     try:
         return await command.run(invocation)
     except Exception as error:  # noqa: BLE001 (the edge of a turn: the message must get its end)
@@ -31,9 +33,20 @@ def in_private(reader: Reader) -> Words:
     return _IN_PRIVATE if reader.space.is_group else _NOT_WITH_KEY
 
 
+def _with_the_way(words: Words, invocation: Invocation, log: Log) -> Words:
+    """The same sentence; for who is sent to a private chat and never wrote there, with how to open one: on some
+    platforms nobody can be written to before."""
+    way = _WAYS.get(invocation.channel)
+    home = str(Space("private", invocation.account))
+    if words is not _IN_PRIVATE or way is None or log.database.row(_WROTE, (invocation.channel, home)):
+        return words
+    return Words(f"{words.zh}{way.zh}", f"{words.en} {way.en}")
+
+
 def failed(error: Exception, invocation: Invocation, log: Log) -> CommandReply:
     """What is answered where a command went wrong. What the owner has to look at is noted."""
     words = told_of(error, invocation.reader, _BROKE) if isinstance(error, QingtuanError) else _BROKE
+    words = _with_the_way(words, invocation, log)
     if isinstance(error, ForOwner):
         _note(invocation, str(error), log)
     elif not isinstance(error, QingtuanError):
@@ -53,6 +66,11 @@ BEGUN_BEFORE = Words(
 """What is said about a command that an earlier process began."""
 _OWNERS = Words("只有主人可以执行这个命令。", "Only the owner may use this command.")
 _NOT_FOR_GUESTS = Words("在群里，这个要主人或成员来用。", "In a group this is for the owner and for members.")
+_WROTE = "SELECT 1 FROM inbox WHERE channel = ? AND space = ? LIMIT 1"
+_WAYS = {
+    "onebot": Words("还不是好友，就先加我。", "If we are not friends yet, add me first."),
+    "telegram": Words("先点开我的头像，发 /start。", "Open my profile first, and send /start."),
+}
 _IN_PRIVATE = Words("这里是群，私聊我再说。", "This is a group; tell me in private.")
 _NOT_WITH_KEY = Words(
     "这把密钥看不了这些，换个地方私聊我再说。", "This key does not see that; tell me in private, elsewhere."
