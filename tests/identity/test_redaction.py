@@ -27,6 +27,7 @@ SECRETS = [
     (Secret.API_KEY, "sk-ant-api03-" + MIX + "-AA"),
     (Secret.API_KEY, "sk-" + "abcdefghijklmnopqrstuvwx"),
     (Secret.API_KEY, "ghp_" + MIX),
+    (Secret.API_KEY, "qt_" + (2 * MIX)[:43]),
     (Secret.API_KEY, "github_pat_" + MIX),
     (Secret.API_KEY, "glpat-" + MIX[:20]),
     (Secret.API_KEY, "xoxb-" + "123456789012-" + MIX[:24]),

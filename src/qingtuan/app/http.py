@@ -3,16 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from qingtuan.app.instance import App
+from qingtuan.app.media import Allowances
 from qingtuan.channels.entry import Entry, EntryHealth
 from qingtuan.channels.http.entry import HttpEntry
-from qingtuan.channels.http.files import Web
+from qingtuan.channels.http.files import Keep, Web
 from qingtuan.channels.http.limits import Limits
 from qingtuan.channels.http.ports import Ports
+from qingtuan.errors import LimitReached, NotAllowed
 from qingtuan.identity.keys import Key
+from qingtuan.identity.scopes import Role
+from qingtuan.language import Words
 from qingtuan.media.kinds import nature_of
 from qingtuan.messages import Attachment, Space
+
+
+def _keep(app: App, key: Key) -> Keep:
+    """What keeps the files that are sent with a key: within the limits of its person, and of nobody who is refused."""
+    people, settings = app.kit.people, app.settings
+    person = people.whose(key.person)
+    known = people.person(person)
+    refused = (people.role(known) if known else Role.GUEST) is Role.GUEST and settings.access.trial == 0
+    left = Allowances(settings, people, app.media.files, app.kit.record).left(person)
+
+    def keep(data: bytes, name: str) -> Attachment:
+        nonlocal left
+        if refused:
+            raise NotAllowed(_NOBODY)
+        if left is not None and len(data) > left:
+            raise LimitReached(_ENOUGH)
+        left = None if left is None else left - len(data)
+        return app.media.store.put(data, name)
+
+    return keep
+
+
+_NOBODY = Words("没有接下这条消息。", "The message was not taken.")
+_ENOUGH = Words("今天收的文件够多了，明天再发。", "That is all of files for today; send it tomorrow.")
 
 
 def http_of(app: App, health: Callable[[], Sequence[EntryHealth]]) -> Entry:
@@ -47,7 +76,7 @@ def http_of(app: App, health: Callable[[], Sequence[EntryHealth]]) -> Entry:
         known=known,
         valid=valid,
         owners=owners,
-        keep=app.media.store.put,
+        keep=partial(_keep, app),
         link=link,
         file=file,
         health=health,

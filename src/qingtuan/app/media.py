@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, time, timedelta
 
 from qingtuan.app.memory import Remembering
 from qingtuan.errors import QingtuanError, StorageFailed
@@ -27,6 +27,7 @@ from qingtuan.messages import Attachment
 from qingtuan.models.chat import ImagePart
 from qingtuan.models.service import Models
 from qingtuan.settings import Settings
+from qingtuan.settings.people import RoleLimits
 from qingtuan.storage.files import read_regular
 from qingtuan.tools.tool import Tool, tools_of
 from qingtuan.turn.kit import Kit, Record
@@ -101,20 +102,27 @@ class Allowances:
     def of(self, message: Event) -> Allowance:
         """For whoever sent a stored message."""
         chars = self.settings.media.text_chars
-        person = self.people.person(message.place.person or "")
-        role = self.people.role(person) if person else Role.GUEST
-        if role is Role.OWNER:
+        left = self.left(message.place.person or "")
+        if left is None:
             return Allowance(None, chars)
-        limits = self.settings.limits.member if role is Role.MEMBER else self.settings.limits.guest
-        today = (
-            self.record.clock.now().astimezone(self.settings.zone).replace(hour=0, minute=0, second=0, microsecond=0)
-        )
-        ids = sorted(self.people.ids(person.id)) if person else [message.place.person or ""]
-        taken = self.files.taken_since(ids, today)
-        return Allowance(
-            max(0, limits.media_mb_a_day * _MB - taken),
-            min(chars, limits.material_chars) if limits.material_chars else chars,
-        )
+        longest = self._limits(self._role(message.place.person or "")).material_chars
+        return Allowance(left, min(chars, longest) if longest else chars)
+
+    def left(self, logged: str) -> int | None:
+        """Bytes that may still be taken today of the person whom an id in the log means; None for any number."""
+        role = self._role(logged)
+        if role is Role.OWNER:
+            return None
+        now = self.record.clock.now().astimezone(self.settings.zone)
+        taken = self.files.taken_since(sorted(self.people.ids(logged)), datetime.combine(now, time(), now.tzinfo))
+        return max(0, self._limits(role).media_mb_a_day * _MB - taken)
+
+    def _role(self, logged: str) -> Role:
+        person = self.people.person(logged)
+        return self.people.role(person) if person else Role.GUEST
+
+    def _limits(self, role: Role) -> RoleLimits:
+        return self.settings.limits.member if role is Role.MEMBER else self.settings.limits.guest
 
 
 @dataclass(frozen=True, slots=True)

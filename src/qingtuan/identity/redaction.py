@@ -137,6 +137,8 @@ def _plain(letter: str) -> str:
 
 
 _KEY_SHAPES = (
+    # our own
+    r"qt_[A-Za-z0-9_-]{43}",
     # OpenAI, Anthropic, DeepSeek, DashScope; "sk-" also begins names such as sk-learn-contrib-tools
     r"sk-(?=[A-Za-z_-]{0,40}\d|[A-Za-z_-]{0,20}[A-Za-z]{16})[A-Za-z0-9_-]{16,}",
     r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}",

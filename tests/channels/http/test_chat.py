@@ -200,6 +200,26 @@ async def test_pictures_and_files_come_along(api: Api) -> None:
     kept = api.chat.events(Kind.MESSAGE_RECEIVED)[-1].payload["attachments"]
     assert [(one["kind"], one["media_type"]) for one in kept] == [("image", "image/png"), ("file", "text/plain")]
     assert api.chat.app.media.store.read(kept[1]["hash"]) == b"hello there"
+    assert "hello there" in api.chat.asked.raw.decode()
     for wrong in ("http://x/y.png", "data:image/png;base64,%%%", "data:;base64,", "nonsense", ""):
         answer = await api.post("/chat", {"message": "x", "attachments": [{"data": wrong}]})
         assert answer.status_code == 400, wrong
+
+
+async def test_files_of_others_are_limited_and_those_of_strangers_not_taken(tmp_path: Path) -> None:
+    api = await Api.open(tmp_path, None, ACCESS__MEMBERS='["qq:10002"]', LIMITS__MEMBER__MEDIA_MB_A_DAY="1")
+    try:
+        hers = api.chat.app.keys.issue("hers", "qq-10002", Visibility.PRIVATE)
+        strange = api.chat.app.keys.issue("strange", "qq-10009", Visibility.PRIVATE)
+        file = {"data": f"data:text/plain,{'x' * 700_000}"}
+        body = {"message": "看看", "attachments": [file]}
+        assert (await api.post("/chat", body, key=strange)).status_code == 403
+        assert not list(api.chat.home.media.iterdir())
+        assert (await api.post("/chat", body, key=hers)).status_code == 200
+        other = {"data": f"data:text/plain,{'y' * 700_000}"}
+        late = await api.post("/chat", {"message": "看看", "attachments": [other]}, key=hers)
+        assert (late.status_code, late.json()["error"]["code"]) == (429, "limit_reached")
+        two = {"message": "看看", "attachments": [file, other]}
+        assert (await api.post("/chat", two)).status_code == 200
+    finally:
+        await api.close()

@@ -118,10 +118,11 @@ def chat_routes(talk: Talk, ports: Ports) -> APIRouter:
         caller: Caller = request.scope[CALLER]
         if not asked.message.strip() and not asked.attachments:
             raise malformed(_EMPTY)
+        keep = ports.keep(caller.key)
         said = Said(
             asked.message,
             session_name(asked.session),
-            tuple([await asyncio.to_thread(kept, file.data, file.name, ports.keep) for file in asked.attachments]),
+            tuple([await asyncio.to_thread(kept, file.data, file.name, keep) for file in asked.attachments]),
             message_id=own_id(idempotency_key),
         )
         if not asked.stream:

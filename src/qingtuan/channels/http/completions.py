@@ -21,7 +21,7 @@ from starlette.responses import JSONResponse, Response
 from qingtuan.channels.following import Followed
 from qingtuan.channels.http import sse
 from qingtuan.channels.http.chat import LONGEST, begun
-from qingtuan.channels.http.files import MOST, kept, linked
+from qingtuan.channels.http.files import MOST, Keep, kept, linked
 from qingtuan.channels.http.front import CALLER, Caller
 from qingtuan.channels.http.housekeeping import Line, apart, kept_out
 from qingtuan.channels.http.ports import Ports
@@ -156,7 +156,7 @@ def completion_routes(talk: Talk, ports: Ports) -> APIRouter:
         session = session_name(header_text(x_session_id or x_openwebui_chat_id)) or session_of(
             caller.account, asked.messages
         )
-        said = await _said(asked.messages, session, ports)
+        said = await _said(asked.messages, session, ports.keep(caller.key))
         if not asked.stream:
             answered = await unless_left(request, talk.answer(caller, said, of_session=True))
             texts = (_with_files(message, ports) for message in (*answered.waiting, *answered.replies))
@@ -176,7 +176,7 @@ def session_of(account: str, messages: Sequence[Message]) -> str:
     return f"v1-{hashlib.sha256(said.encode()).hexdigest()[:16]}"
 
 
-async def _said(messages: Sequence[Message], session: str, ports: Ports) -> Said:
+async def _said(messages: Sequence[Message], session: str, keep: Keep) -> Said:
     last = next((message for message in reversed(messages) if message.role == "user"), None)
     if last is None:
         raise malformed(_NO_USER)
@@ -188,7 +188,7 @@ async def _said(messages: Sequence[Message], session: str, ports: Ports) -> Said
     remotes: list[Remote] = []
     for image in images:
         if image[:5].lower() == "data:":
-            attached.append(await asyncio.to_thread(kept, image, "", ports.keep))
+            attached.append(await asyncio.to_thread(kept, image, "", keep))
         else:
             remotes.append(linked(image))
     if not text.strip() and not images:

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 from urllib.parse import unquote_to_bytes
 
-from qingtuan.channels.http.problems import malformed
-from qingtuan.errors import QingtuanError
+from qingtuan.channels.http.problems import Declined, Problem, malformed
+from qingtuan.errors import LimitReached, NotAllowed, QingtuanError
 from qingtuan.language import Words
 from qingtuan.media.remote import Blob
 from qingtuan.messages import Attachment, Material, Remote
@@ -21,7 +21,7 @@ LONGEST_URL = 4096
 _DATA = re.compile(r"data:[^,]{0,200},", re.IGNORECASE)
 
 Keep = Callable[[bytes, str], Attachment]
-"""Keeps a file, by its bytes and its name. Raises `QingtuanError` if it is not taken."""
+"""Keeps a file of one caller, by its bytes and its name. Raises `QingtuanError` if it is not taken."""
 
 
 def kept(text: str, name: str, keep: Keep) -> Attachment:
@@ -32,6 +32,10 @@ def kept(text: str, name: str, keep: Keep) -> Attachment:
     """
     try:
         return keep(_bytes_of(text), name)
+    except NotAllowed as error:
+        raise Declined(Problem(403, "refused", error.words)) from error
+    except LimitReached as error:
+        raise Declined(Problem(429, "limit_reached", error.words, {"retry-after": "3600"})) from error
     except QingtuanError as error:
         raise malformed(error.words) from error
 

@@ -27,8 +27,8 @@ class Ports:
     """Whether the key of this name still opens anything."""
     owners: Callable[[Key], bool]
     """Whether a key is the owner's own, with nothing left out of what it sees."""
-    keep: Keep
-    """Keeps a file that a caller sends."""
+    keep: Callable[[Key], Keep]
+    """What keeps the files that are sent with a key."""
     link: Callable[[Attachment], str]
     """Where a file can be had for a while: an address, or one below this server where nobody knows that one's."""
     file: Callable[[str], tuple[bytes, str]]

@@ -36,6 +36,8 @@ _REASONS = {
     errno.EPERM: _NO_RIGHT,
 }
 _GRACE_SECONDS = 5
+_CONNECTIONS = 500
+"""Lines that are open at the same time; more are turned away (503), whoever they are."""
 
 
 class Server:
@@ -66,6 +68,7 @@ class Server:
             server_header=False,
             proxy_headers=False,
             ws="websockets-sansio",
+            limit_concurrency=_CONNECTIONS,
             timeout_graceful_shutdown=_GRACE_SECONDS,
         )
         # What `uvicorn.Server.serve` does, but for the signals: those are `serve`'s own.
