@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -62,6 +63,17 @@ def test_standard_input_is_the_words_or_material_beside_them(qingtuan: CommandLi
     assert qingtuan("ask", "-", stdin="  \n").code == 2
 
 
+def test_a_file_goes_along_and_is_material(qingtuan: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "说明.txt").write_text("借书证在一楼办。", "utf-8")
+    ran = qingtuan("ask", "--image", str(tmp_path / "说明.txt"), "你好")
+    assert (ran.code, ran.err) == (0, "")
+    assert "media.read" in qingtuan("events").out
+    assert len(list((qingtuan.home / "media").iterdir())) == 1
+    assert qingtuan("ask", "--image", str(tmp_path / "missing.png"), "你好").code == 2
+    (tmp_path / "empty.png").write_bytes(b"")
+    assert "空的" in qingtuan("ask", "--image", str(tmp_path / "empty.png"), "你好").err
+
+
 def test_nobody_answers(qingtuan: CommandLine) -> None:
     nowhere = qingtuan.with_(QINGTUAN_LLM__BASE_URL="http://127.0.0.1:9/v1")
     ran = nowhere("ask", "--json", "你好")
@@ -86,7 +98,7 @@ def test_who_is_refused_is_told_why(qingtuan: CommandLine) -> None:
         ((), "要一个命令"),
         (("aks",), "是不是 ask？"),
         (("ask",), "还缺 TEXT|-"),
-        (("ask", "x", "--image", "a.png"), "不认识 --image a.png"),
+        (("ask", "x", "--picture", "a.png"), "不认识 --picture a.png"),
         (("ask", "x", "--as", "10001"), "不是账号"),
         (("ask", "x", "--space", "777"), "不是地方"),
     ],

@@ -8,9 +8,12 @@ import signal
 import stat
 import sys
 import uuid
+from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 from os import fstat
+from pathlib import Path
 
 from qingtuan.channels.cli import wire
 from qingtuan.channels.cli.link import Link, Saying
@@ -25,13 +28,16 @@ from qingtuan.cli.showing import Drawn, Plain, Show, Silent
 from qingtuan.cli.speaking import speaker_arguments, speaker_of
 from qingtuan.errors import Disconnected, LimitReached, NotAllowed, UsageWrong
 from qingtuan.language import Words
-from qingtuan.messages import Material, Origin
+from qingtuan.media.store import MediaStore
+from qingtuan.messages import Attachment, Material, Origin
 from qingtuan.turn.desk import Taken
 
 _TEXT = Words(
     "要说的话；- 表示从标准输入读。另外接进来的标准输入算材料，不算你的话。",
     "what to say; - reads it from standard input. Input that is piped in beside it is material, not your words.",
 )
+_IMAGE = Words("带上一张图片或一个文件；可以写几次", "a picture or file that goes along; may be given several times")
+_UNREADABLE = Words("读不了 {path}：{why}。", "Cannot read {path}: {why}.")
 _JSON = Words("把结果打成一个 JSON", "print the outcome as one JSON object")
 _PENDING = Words("还等你答复「确认 {code}」：{summary}", "Still waiting for your “confirm {code}”: {summary}")
 _EMPTY = Words("没有要说的话。", "There is nothing to say.")
@@ -46,6 +52,9 @@ _SPOKEN = frozenset({"answered", "waiting", "unreachable", "refused"})
 def arguments(parser: Parser) -> None:
     parser.add_argument("text", metavar="TEXT|-", help=_TEXT.say(parser.language))
     speaker_arguments(parser)
+    parser.add_argument(
+        "--image", metavar="F", action="append", default=[], type=Path, help=_IMAGE.say(parser.language)
+    )
     parser.add_argument("--json", action="store_true", help=_JSON.say(parser.language))
 
 
@@ -55,6 +64,7 @@ async def run(args: argparse.Namespace, shell: Shell) -> int:
     async with entered(shell, "qingtuan ask", first=first) as door:
         first_words = door.app.first_words if door.app is not None else None
         show = Silent() if args.json else Drawn(shell) if sys.stdout.isatty() else Plain(shell)
+        saying = replace(saying, attachments=_kept(args.image, shell))
         done = await _ask(door.link, saying, show, shell)
         if args.json and done.status in _SPOKEN:
             shell.out(dumped({name: value for name, value in wire.done_as_json(done).items() if name != "status"}))
@@ -86,6 +96,20 @@ def _saying(args: argparse.Namespace) -> Saying:
     if not text.strip():
         raise UsageWrong(_EMPTY)
     return Saying(speaker_of(args), text.strip("\n"), uuid.uuid4().hex, args.session, materials)
+
+
+def _kept(paths: Sequence[Path], shell: Shell) -> tuple[Attachment, ...]:
+    """What goes along, kept in the data folder. Raises `FetchFailed`, `StorageFailed`, `UsageWrong`."""
+    store = MediaStore(shell.home.media, shell.settings.media.largest_mb * 1024 * 1024)
+    kept = []
+    for path in paths:
+        try:
+            with path.expanduser().open("rb") as file:
+                data = file.read(store.largest + 1)
+        except OSError as error:
+            raise UsageWrong(_UNREADABLE.filled(path=path, why=error.strerror)) from error
+        kept.append(store.put(data, path.name))
+    return tuple(kept)
 
 
 def _piped() -> bool:

@@ -12,7 +12,7 @@ from qingtuan.channels.following import Followed, Host, Line
 from qingtuan.errors import NotAllowed, UsageWrong
 from qingtuan.identity.accounts import LOCAL
 from qingtuan.language import Words
-from qingtuan.messages import Inbound, Material, Outbound, Space
+from qingtuan.messages import Attachment, Inbound, Material, Outbound, Space
 
 CHANNEL = "cli"
 
@@ -35,6 +35,8 @@ class Saying:
     """Chosen by the caller: what is said twice under one id is heard once."""
     session: str | None = None
     materials: tuple[Material, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    """Kept in the data folder by whoever says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,7 @@ class LocalLink:
                 time=self._host.kit.record.clock.now(),
                 session=saying.session,
                 materials=saying.materials,
+                attachments=saying.attachments,
             )
         )
 

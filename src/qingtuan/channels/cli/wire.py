@@ -1,6 +1,6 @@
 """The values of a link as lines of JSON: one object a line, with one key that says what it is.
 
-→ {"say": {account, space, text, id, session?, materials?}}
+→ {"say": {account, space, text, id, session?, materials?, attachments?}}
 → {"attend": {account, space}}   {"complete": {account, space, prefix}}
 → {"stop": {session}}            {"run": {job, arguments}}
 ← {"taken": {kind, session, turn}} {"delta": text} {"back": true} {"tool": [name, line]}
@@ -176,7 +176,8 @@ def saying_request(saying: Saying) -> dict[str, Any]:
     """The request that says something."""
     materials = [{"origin": str(m.origin), "label": m.label, "text": m.text} for m in saying.materials]
     rest = {"text": saying.text, "id": saying.message_id, "session": saying.session, "materials": materials}
-    return {"say": {**speaker_fields(saying.speaker), **rest}}
+    attached = {"attachments": [asdict(one) for one in saying.attachments]} if saying.attachments else {}
+    return {"say": {**speaker_fields(saying.speaker), **rest, **attached}}
 
 
 def speaker_fields(speaker: Speaker) -> dict[str, str]:
@@ -198,7 +199,15 @@ def read_saying(value: Mapping[str, Any]) -> Saying:
         _text(value["id"]),
         None if session is None else _text(session),
         tuple(Material(Origin(m["origin"]), _text(m["label"]), _text(m["text"])) for m in value.get("materials") or ()),
+        tuple(map(_attachment, value.get("attachments") or ())),
     )
+
+
+def _attachment(value: Mapping[str, Any]) -> Attachment:
+    kind: Any = value["kind"]
+    if kind not in ("image", "audio", "file") or type(value["size"]) is not int:
+        raise ValueError("not a file")
+    return Attachment(kind, _text(value["name"]), _text(value["media_type"]), _text(value["hash"]), value["size"])
 
 
 def suggestions_as_json(suggestions: tuple[Suggestion, ...]) -> list[dict[str, str]]:
