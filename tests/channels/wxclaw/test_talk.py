@@ -59,12 +59,18 @@ async def test_every_request_has_the_headers_of_the_protocol(tmp_path: Path) -> 
         assert len(uins) > 1
 
 
-async def test_two_messages_of_one_batch_are_answered_in_their_order(tmp_path: Path) -> None:
+async def test_messages_of_one_batch_are_dealt_with_in_their_order(tmp_path: Path) -> None:
+    """The adapter gives each to a task of its own."""
     async with WeChatTalk(tmp_path) as wx:
-        wx.chat.model(on_user("慢", Reply("慢的回答", delay=0.3)), on_user("快", "快的回答"))
-        one, two = message_of(wx, "慢"), message_of(wx, "快")
-        await wx.phone.arrives(one, two)
-        assert [sent.text for sent in await wx.ilink.delivered(2)] == ["慢的回答", "快的回答"]
+        wx.chat.model(on_user("再说一半", Reply("都看到了", delay=0.3)))
+        await wx.phone.arrives(*(message_of(wx, text) for text in ("/whoami", "慢慢来", "先说一半", "再说一半")))
+        command, answer = await wx.ilink.delivered(2)
+        assert (command.text[:2], answer.text) == ("账号", "都看到了")
+        assert [message["text"] for message in wx.received()] == ["/whoami", "慢慢来", "先说一半", "再说一半"]
+        (turn,) = wx.chat.events(Kind.TURN_STARTED)
+        assert len(turn.payload["messages"]) == 3  # said within seconds: one turn
+        asked = wx.chat.server.requests[0].raw.decode()
+        assert asked.index("慢慢来") < asked.index("先说一半") < asked.index("再说一半")
 
 
 def message_of(wx: WeChatTalk, text: str, user: str = USER) -> dict[str, Any]:
