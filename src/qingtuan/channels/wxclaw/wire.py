@@ -6,8 +6,12 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from qingtuan.errors import SettingsWrong
+from qingtuan.language import Words
 
 if TYPE_CHECKING:
     import httpx2
@@ -49,6 +53,11 @@ class Http:
         self._proxy = proxy
         self._clients: dict[bool, httpx2.AsyncClient] = {}
         """By whether it is for this machine itself, to which no proxy leads."""
+
+    def check(self) -> None:
+        """Raises `SettingsWrong`: the proxy needs a package that is not there."""
+        if (self._proxy or "").startswith("socks") and find_spec("socksio") is None:
+            raise SettingsWrong(_NO_SOCKS)
 
     async def ask(
         self,
@@ -135,3 +144,9 @@ def same_domain(url: str, base: str) -> bool:
     if domain.count(".") < 1 or here.hostname.replace(".", "").isdigit():
         return False
     return there.hostname.endswith(f".{domain}") and ports[0] in (None, 443)
+
+
+_NO_SOCKS = Words(
+    "channels.wxclaw.proxy 写的是 socks 代理，还缺一个包：pip install socksio；或者换成 http:// 的代理。",
+    "channels.wxclaw.proxy is a SOCKS proxy, and a package is missing: pip install socksio; or use an http:// one.",
+)
