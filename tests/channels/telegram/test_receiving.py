@@ -18,7 +18,7 @@ from qingtuan.events.kinds import Kind
 from qingtuan.language import Words
 from tests.fakes.model_server import Reply, on_user
 from tests.fakes.telegram_room import HIKE, Room, room
-from tests.fakes.telegram_server import GROUP, MING, Fault, TelegramServer
+from tests.fakes.telegram_server import GROUP, MING, TOKEN, Fault, TelegramServer
 
 LI = {"id": 9, "is_bot": False, "first_name": "Li"}
 MENTION: dict[str, Any] = {"entities": [{"type": "mention", "offset": 0, "length": 12}]}
@@ -311,3 +311,47 @@ async def test_the_space_of_a_group_is_its_number(telegram: Room) -> None:
     await telegram.server.say("/whoami@TestNameBot", to=GROUP)
     await telegram.until(lambda: telegram.events(Kind.MESSAGE_RECEIVED))
     assert telegram.events(Kind.MESSAGE_RECEIVED)[0].place.space == HIKE
+
+
+async def test_reconnecting_multiplies_nothing(telegram: Room) -> None:
+    telegram.chat.model(on_user("", Reply("好")))
+    for _ in range(3):
+        telegram.server.faults["getUpdates"].append(Fault(cut=True))
+        telegram.server._polling += 1
+        await telegram.server._notify()  # the poll that waits ends, and the next one drops
+        await telegram.until(lambda: not telegram.server.faults["getUpdates"])
+        await telegram.until(lambda: telegram.health().state == "connected")
+    await telegram.ask("hello")
+    await telegram.quiet(5)
+    assert telegram.server.texts() == ["好"]
+
+
+async def test_two_requests_at_once_are_answered_one_by_one_and_another_chat_meanwhile(telegram: Room) -> None:
+    telegram.server.group()
+    slow = Reply("慢的", delay=1.0)
+    telegram.chat.model(on_user("慢", slow), on_user("快", Reply("快的")))
+    await telegram.server.say("慢")
+    await telegram.until(lambda: telegram.events(Kind.TURN_STARTED))
+    await telegram.server.say("@TestNameBot 快", to=GROUP, **MENTION)
+    await telegram.until(lambda: telegram.server.texts(GROUP))
+    assert telegram.server.texts() == []
+    await telegram.until(lambda: telegram.server.texts())
+    assert telegram.server.texts() == ["慢的"]
+
+
+async def test_a_command_runs_also_where_something_is_quoted(telegram: Room) -> None:
+    (reply,) = await telegram.ask("/whoami")
+    quoted = telegram.server.chats[5].by_bot()[0]
+    answers = await telegram.ask("/whoami", reply_to_message=quoted)
+    assert answers == [reply, reply]
+
+
+async def test_no_line_of_the_log_holds_the_token(telegram: Room, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    await telegram.ask("hello")
+    telegram.server.faults["getUpdates"].append(Fault(cut=True))
+    await telegram.server.say("again")
+    await telegram.quiet(3)
+    assert caplog.records
+    assert TOKEN not in caplog.text
+    assert TOKEN.partition(":")[2] not in caplog.text

@@ -177,6 +177,14 @@ async def test_a_group_that_moves_while_it_is_written_to_gets_the_message_where_
     assert telegram.server.called("sendMessage")[-1]["chat_id"] == GROUP
 
 
+async def test_the_measured_word_that_a_group_has_moved_is_followed(telegram: Room, errors: Mapping[str, Any]) -> None:
+    telegram.server.group(-777, type="group")
+    telegram.server.group(GROUP)
+    telegram.server.faults["sendMessage"].append(fault(errors, "migrated"))
+    assert await telegram.sent("hi", Space("group", "tg:-777")) == "sent"
+    assert telegram.server.texts(GROUP) == ["hi"]
+
+
 async def test_a_topic_that_is_gone_is_answered_in_the_group(telegram: Room) -> None:
     telegram.server.group()
     await telegram.server.say(

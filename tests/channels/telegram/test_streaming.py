@@ -181,3 +181,14 @@ async def test_without_the_setting_nothing_is_shown_before_it_is_whole(telegram:
     await telegram.server.say("讲")
     await telegram.until(lambda: telegram.server.texts())
     assert not telegram.server.called("editMessageText")
+
+
+async def test_an_answer_that_reads_as_it_was_shown_is_sent(streamed: Room) -> None:
+    streamed.chat.model(on_user("讲", Reply(LONG, **SLOW)))
+    await streamed.server.say("讲")
+    await streamed.until(lambda: streamed.server.texts())
+    await streamed.until(lambda: streamed.events(Kind.MESSAGE_SENT))
+    same = {"ok": False, "error_code": 400, "description": "Bad Request: message is not modified: exactly the same"}
+    streamed.server.faults["editMessageText"].extend([Fault(400, same, done=True)] * 3)
+    await whole(streamed)
+    assert not streamed.events(Kind.DELIVERY_REFUSED)
