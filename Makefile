@@ -2,7 +2,7 @@
 # ARGS goes to the command as it stands: make chat ARGS='ask "明天提醒我交报告"'
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test check docs bench peers package lock clean install install-dev
+.PHONY: help chat serve test check docs bench peers package lock clean install install-dev
 
 BIN := .venv/bin
 COMPILE := env -u UV_FIND_LINKS -u UV_INDEX -u UV_INDEX_URL -u UV_EXTRA_INDEX_URL uv --no-config pip compile --quiet \
@@ -18,6 +18,9 @@ help: ## these lines
 # 5 says that a question waits for an answer: no failure, and no line of make's behind the question.
 chat: install ## talk with it; ARGS='…' runs any qingtuan command
 	@$(BIN)/qingtuan $(or $(value ARGS),chat) || { code=$$?; [ $$code -eq 5 ] || exit $$code; }
+
+serve: install ## run it for the chat apps, until Ctrl-C
+	@$(BIN)/qingtuan serve
 
 test: install-dev ## the whole test suite; ARGS='tests/memory -k pin' picks from it
 	@$(BIN)/python -m pytest $(value ARGS)
