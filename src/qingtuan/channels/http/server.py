@@ -35,6 +35,9 @@ _REASONS = {
     errno.EACCES: _NO_RIGHT,
     errno.EPERM: _NO_RIGHT,
 }
+_IDLE_SECONDS = 75
+"""How long a connection may lie idle. Longer than clients let theirs (most of them 5 s): who hangs up last must not be
+us, or a request that is just being sent is lost."""
 _GRACE_SECONDS = 5
 _CONNECTIONS = 500
 """Lines that are open at the same time; more are turned away (503), whoever they are."""
@@ -70,6 +73,7 @@ class Server:
             ws="websockets-sansio",
             limit_concurrency=_CONNECTIONS,
             timeout_graceful_shutdown=_GRACE_SECONDS,
+            timeout_keep_alive=_IDLE_SECONDS,
         )
         # What `uvicorn.Server.serve` does, but for the signals: those are `serve`'s own.
         config.load()
