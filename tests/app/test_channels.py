@@ -46,4 +46,7 @@ async def test_a_server_that_cannot_listen_keeps_nothing_else_from_running(tmp_p
     async with Conversation(tmp_path, SERVER__HOST="192.0.2.1") as chat, channels_of(chat.app) as entries:
         assert set(entries.failed) == {"server"}
         assert entries.address is None
+        (http,) = (one for one in entries.health() if one.name == "http")
+        assert http.state == "off"
+        assert http.words == entries.failed["server"].words
         assert await chat.app.desk.recover() == 0

@@ -157,12 +157,13 @@ class Entries:
 
     def health(self) -> list[EntryHealth]:
         """How each of them is."""
-        return [
-            EntryHealth(entry.name, "off", self.failed[entry.name].words)
-            if entry.name in self.failed
-            else entry.health()
-            for entry in self._entries
-        ]
+        return [self._health(entry) for entry in self._entries]
+
+    def _health(self, entry: Entry) -> EntryHealth:
+        error = self.failed.get(entry.name)
+        if error is None and isinstance(entry, Answering):
+            error = self.failed.get("server")  # what only answers is reached by nobody then
+        return entry.health() if error is None else EntryHealth(entry.name, "off", error.words)
 
 
 @dataclass(slots=True)
