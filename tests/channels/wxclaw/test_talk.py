@@ -330,3 +330,22 @@ async def test_the_server_is_told_when_it_begins_and_ends(tmp_path: Path) -> Non
         await wx.restart()
         await wx.quiet()
         assert (wx.phone.started, wx.phone.stopped) == (2, 1)
+
+
+async def test_a_quote_that_is_only_an_id_is_known_by_it(tmp_path: Path) -> None:
+    """Newer programs send nothing else of what is quoted; the adapter loses even that."""
+    async with WeChatTalk(tmp_path) as wx:
+        wx.chat.model(on_user("计划", "周五早上体检，下午看牙。"))
+        await wx.phone.says("这周的计划")
+        (sent,) = await wx.ilink.delivered(1)
+        await wx.until(lambda: "sent" in wx.states().values())
+        wx.pass_time(minutes=5)
+        await wx.phone.sends(
+            {"type": 1, "text_item": {"text": "这是什么意思"}, "ref_msg": {"svr_id": str(sent.message_id)}}
+        )
+        await wx.ilink.delivered(2)
+        assert wx.received()[1]["quotes"] == str(sent.message_id)
+        quoted, words = wx.chat.asked.messages[-2:]
+        assert quoted["content"].startswith("[下一条消息引用了你说过的]")
+        assert "周五早上体检" in quoted["content"]
+        assert words["content"] == "这是什么意思"
