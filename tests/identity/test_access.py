@@ -135,6 +135,18 @@ def test_silence_where_an_answer_would_say_too_much(facts: Arrival) -> None:
     assert admit(facts, AccessRules(), Counters()) == Refused(reason(admit(facts, AccessRules(), Counters())), None)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("role", [Role.OWNER, Role.MEMBER])
+def test_what_was_said_long_ago_is_not_answered_and_that_is_said_in_private(role: Role) -> None:
+    told, again = (
+        admit(arrival(role, late=True), OPEN, counters) for counters in (Counters(), Counters(last_refusal=9))
+    )
+    assert isinstance(told, Refused)
+    assert told.words is not None
+    assert (reason(told), again) == (Reason.LATE, Refused(Reason.LATE))
+    assert admit(arrival(role, GROUP, late=True), OPEN, Counters()) == Refused(Reason.LATE)
+    assert reason(admit(arrival(Role.GUEST, late=True), AccessRules(), Counters())) is Reason.STRANGER
+
+
 def test_the_sentence_names_the_limit() -> None:
     along = admit(arrival(Role.GUEST, GROUP, material_chars=3001), OPEN, Counters())
     assert isinstance(along, Refused)

@@ -259,6 +259,8 @@ async def test_what_is_answered_waits_for_the_account_that_it_came_to(qq: QQ) ->
         await qq.until(lambda: qq.entry.accounts.by_id["10009"].line is None)
         await qq.settled()
         assert (qq.asked(), qq.napcat.delivered, second.delivered) == (["等等"], [], [])
+        assert qq.entry.health().state == "disconnected"
+        assert "10009" in str(qq.entry.health().words)
         second.online = True
         await qq.connect(second)
         assert [one.user for one in await qq.sent(napcat=second)] == [FRIEND]

@@ -9,6 +9,7 @@ import pytest
 
 from qingtuan.events.inbox import Received
 from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Place
 from qingtuan.messages import Space
 from tests.channels.onebot.conftest import FRIEND, GROUP, OWNER, QQ
 from tests.fakes.cq import Json, at, codes, image, reply, text
@@ -238,6 +239,22 @@ async def test_what_is_old_is_not_answered_and_said_so_once(qq: QQ) -> None:
     assert {one.user for one in told} == {OWNER, FRIEND}
     assert all("现在才看到" in one.text for one in told)
     assert qq.napcat.untaken == 0
+
+
+async def test_what_was_said_before_a_restore_is_left_alone(qq: QQ) -> None:
+    await qq.connect()
+    await qq.napcat.says(OWNER, "第一句")
+    await qq.settled()
+    await qq.napcat.hang_up()
+    qq.chat.clock.advance(timedelta(minutes=1))
+    await qq.napcat.says(OWNER, "可能早就答过了")
+    qq.chat.clock.advance(timedelta(minutes=1))
+    qq.chat.app.kit.record.log.append(Kind.FOLDER_RESTORED, Place(), {"shows": "2026-11-29"})
+    qq.chat.clock.advance(timedelta(minutes=1))
+    await qq.napcat.says(OWNER, "恢复以后说的")
+    await qq.connect()
+    await qq.settled()
+    assert qq.asked() == ["第一句", "恢复以后说的"]
 
 
 async def test_a_history_that_is_refused_or_never_comes_holds_nobody_up(qq: QQ) -> None:

@@ -18,9 +18,9 @@ from qingtuan.events.kinds import Kind
 from qingtuan.media.remote import Blob
 from qingtuan.messages import Material, Remote
 from qingtuan.net.fetcher import SafeFetcher
-from tests.channels.onebot.conftest import GROUP, OWNER, QQ
+from tests.channels.onebot.conftest import GROUP, OWNER, QQ, TOKEN
 from tests.fakes.cq import Json, at, image, text
-from tests.fakes.napcat import Failure
+from tests.fakes.napcat import Failure, NapCat
 
 EXPIRED = b'{"retcode":-5503007,"retmsg":"download url has expired"}'
 
@@ -96,6 +96,17 @@ async def test_a_picture_is_fetched_by_its_address(qq: QQ, files: Files) -> None
     assert qq.napcat.called("get_image") == []
 
 
+async def test_a_picture_is_fetched_when_it_comes_and_never_again(qq: QQ, files: Files) -> None:
+    qq.chat.app.media.collector.register("onebot", qq.entry.fetching)
+    await qq.napcat.says(OWNER, [image("a.png", files.url("once", times=1))])
+    await qq.settled()
+    await qq.napcat.says(OWNER, "刚才那张呢")
+    await qq.settled()
+    assert files.asked == ["/once"]
+    assert len(qq.napcat.delivered) == 2
+    assert all("/once" not in str(asked.messages) for asked in qq.chat.server.requests)
+
+
 async def test_a_picture_whose_address_is_over_is_asked_for_again(qq: QQ, files: Files) -> None:
     remote = await remote_of(qq, image("a.png", files.url("over", times=0)))
     qq.napcat.urls["a.png"] = files.url("fresh")
@@ -164,6 +175,23 @@ async def test_a_reference_that_is_none_breaks_nothing(qq: QQ, files: Files) -> 
         for kind in ("image", "forward", "quote"):
             with pytest.raises(FetchFailed):
                 await qq.entry.fetching.fetch(Remote(kind, reference))
+
+
+async def test_a_large_file_comes_over_either_kind_of_connection(qq: QQ, files: Files) -> None:
+    large = bytes(17 * 1024 * 1024)
+    qq.napcat.files["v.mp4"] = large
+    async with NapCat(10009) as second:
+        second.files["v.mp4"] = large
+        url = await second.serve(TOKEN)
+        adapter = qq.entry.adapter
+        assert adapter is not None
+        calling = asyncio.create_task(adapter.call_out(url))
+        await qq.passing(lambda: "10009" in qq.entry.accounts.by_id)
+        for self_id in ("10001", "10009"):
+            reference = json.dumps({"self": self_id, "file": "v.mp4"})
+            assert len((await blob(qq, Remote("video", reference))).data) == len(large)
+        calling.cancel()
+        await asyncio.wait([calling])
 
 
 # Forwards

@@ -9,6 +9,7 @@ import pytest
 
 from qingtuan.channels.base import Part
 from qingtuan.channels.onebot.channel import OneBot
+from qingtuan.channels.presence import Signs
 from qingtuan.events.kinds import Kind
 from qingtuan.events.outbox import Draft
 from qingtuan.messages import Attachment, Outbound, Space
@@ -221,9 +222,16 @@ async def test_a_file_that_is_gone_is_refused(qq: QQ) -> None:
 
 
 async def test_typing_shows_in_private_and_nowhere_else(qq: QQ) -> None:
+    assert isinstance(qq.entry, Signs)
     await qq.connect()
-    await channel(qq).typing(PRIVATE)
-    await channel(qq).typing(Space("group", f"qq:{GROUP}"))
+    assert qq.entry.spares(PRIVATE)
+    await qq.entry.typing(PRIVATE, on=True)
+    await qq.entry.typing(PRIVATE, on=False)
+    await qq.entry.typing(Space("group", f"qq:{GROUP}"), on=True)
     assert qq.napcat.typing == [{"user_id": str(OWNER), "event_type": 1}]
     qq.napcat.fails("set_input_status", Failure())
-    await channel(qq).typing(PRIVATE)  # it is no more than a sign
+    await qq.entry.typing(PRIVATE, on=True)  # it is no more than a sign
+    await qq.napcat.hang_up()
+    await qq.until(lambda: qq.entry.health().state == "disconnected")
+    await qq.entry.typing(PRIVATE, on=True)
+    assert not qq.entry.spares(PRIVATE)

@@ -41,6 +41,8 @@ us, or a request that is just being sent is lost."""
 _GRACE_SECONDS = 5
 _CONNECTIONS = 500
 """Lines that are open at the same time; more are turned away (503), whoever they are."""
+_FRAME_BYTES = 64 * 1024 * 1024
+"""Of one WebSocket message: NapCat gives files in one, up to 50 MB. Nobody without its token comes so far."""
 
 
 class Server:
@@ -72,6 +74,7 @@ class Server:
             proxy_headers=False,
             ws="websockets-sansio",
             limit_concurrency=_CONNECTIONS,
+            ws_max_size=_FRAME_BYTES,
             timeout_graceful_shutdown=_GRACE_SECONDS,
             timeout_keep_alive=_IDLE_SECONDS,
         )

@@ -75,7 +75,7 @@ class Wired(Adapter):
 
     async def _start_forward(self) -> None:
         for url in self.onebot_config.onebot_ws_urls:
-            task = asyncio.create_task(self._call_out(str(url)), name="onebot forward")
+            task = asyncio.create_task(self.call_out(str(url)), name="onebot forward")
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
 
@@ -104,7 +104,8 @@ class Wired(Adapter):
 
     # Calling NapCat
 
-    async def _call_out(self, url: str) -> None:
+    async def call_out(self, url: str) -> None:
+        """Connect to a NapCat, and again after each end."""
         tries = 0
         while True:
             talked = False

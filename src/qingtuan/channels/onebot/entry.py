@@ -42,6 +42,8 @@ from qingtuan.turn.membership import Membership
 if TYPE_CHECKING:
     from nonebot.drivers import Driver
 
+    from qingtuan.channels.onebot.adapter import Wired
+
 _LOOK_SECONDS = 15.0
 """Between two looks at connections that have gone silent."""
 _BEATS_MISSED = 3
@@ -111,6 +113,7 @@ class OneBotEntry:
         )
         self.channel = OneBot(self.accounts, around.render, around.read, self._recent.answered, self._asker, self._went)
         self.fetching = Fetching(self.accounts, around.fetcher)
+        self.adapter: Wired | None = None
         self.deliveries: Deliveries | None = None
         self._driver: Driver | None = None
         self._catching: dict[str, asyncio.Task[None]] = {}
@@ -138,6 +141,7 @@ class OneBotEntry:
         config = {"onebot_access_token": secret, "onebot_ws_urls": list(self._settings.urls)}
         driver, adapter = nonebot.driver_of(Wired, config)
         if isinstance(adapter, Wired):
+            self.adapter = adapter
             adapter.attach(self, self._around.clock, secret, self._settings.proxy)
         self.deliveries = Deliveries(self.channel, self._around.log)
         self.deliveries.start()
@@ -173,10 +177,11 @@ class OneBotEntry:
             words = _GONE.filled(account=gone.self_id)
         elif not accounts:
             words = self._trouble or _NOBODY.filled(port=self._around.port)
-        able = any(one.able for one in accounts)
+        # One account that does not work is a trouble, whatever the others do.
+        well = bool(accounts) and all(one.able for one in accounts)
         return EntryHealth(
             CHANNEL,
-            "connected" if able else "disconnected" if accounts or self._trouble else "starting",
+            "connected" if well else "disconnected" if accounts or self._trouble else "starting",
             words,
             ", ".join(f"qq:{one.self_id}" for one in accounts) or None,
             self._last_inbound,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -35,9 +35,14 @@ class Chat:
     """When the newest known message was said."""
     known: frozenset[str]
     """Ids of the newest known messages."""
+    restored: datetime | None = None
+    """When the data was put back to an earlier state: what was said before that may have been answered, though nothing
+    here says so."""
 
     def missed(self, said_at: datetime, message_id: str) -> bool:
         """Whether a message of the history is one that did not come."""
+        if self.restored is not None and said_at <= self.restored:
+            return False
         return said_at >= self.since - _SLACK and message_id not in self.known
 
 
@@ -97,7 +102,9 @@ class Recent:
         newest = self._log.database.row("SELECT max(seq) AS seq FROM events")
         after = max(0, ((newest["seq"] if newest else None) or 0) - 20_000)
         ignored = self._log.of_kind(Kind.MESSAGE_IGNORED, after=after, limit=20_000)[-_LOOKED_AT:]
-        return list(_chats(self_id, received, ignored))
+        restored = self._log.of_kind(Kind.FOLDER_RESTORED)
+        since = restored[-1].time if restored else None
+        return [replace(chat, restored=since) for chat in _chats(self_id, received, ignored)]
 
 
 def _chats(self_id: str, received: Iterable[Event], ignored: Iterable[Event]) -> Iterable[Chat]:
