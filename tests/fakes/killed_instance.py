@@ -27,12 +27,13 @@ from pathlib import Path
 from typing import Any
 
 from qingtuan.events.kinds import Kind
-from qingtuan.events.turns import open_turns
+from qingtuan.events.turns import messages_in, open_turns
 from qingtuan.memory.compressing import KINDS
 from qingtuan.messages import Space
 from qingtuan.turn.progress import Progress, Stage
 from tests.fakes.booking import Bookings, books
 from tests.fakes.conversation import OWNER, START, Conversation, HeldClock
+from tests.fakes.hasty import breathe
 from tests.fakes.library import Library, configure
 from tests.fakes.model_server import Asked, Reply, Rule, call, on_result, on_user, without_tools
 
@@ -94,6 +95,8 @@ class Scene:
     before: tuple[str, ...] = ()
     library: bool = False
     """Whether a library stands behind it, with a seats server that is not killed."""
+    burst: bool = False
+    """Whether it is said in one breath, and the last but one taken back while nothing was answered yet."""
 
 
 SCENES = {
@@ -101,6 +104,7 @@ SCENES = {
     "change": Scene(("记住我搬去三楼了",), before=("记住我不吃香菜", "记住我坐二楼")),
     "act": Scene(("帮我约座位", "确认")),
     "command": Scene(("/memory add 不吃葱", "/undo")),
+    "burst": Scene(("第一句", "第二句", "说错了", "第三句"), burst=True),
     "summary": Scene(("第四句", "第五句"), before=("第一句", "第二句", "第三句")),
     "seat": Scene(("帮我约图书馆明天上午的座位", "确认", "看看约了哪个"), before=("你好",), library=True),
 }
@@ -161,6 +165,21 @@ async def play(chat: Conversation, said: str, number: str) -> None:
     await chat.done()
 
 
+async def play_all(chat: Conversation, scene: Scene) -> None:
+    if not scene.burst:
+        for number, said in enumerate(scene.says):
+            await play(chat, said, f"m{number}")
+        return
+    for number, said in enumerate(scene.says):
+        chat.clock.advance(timedelta(seconds=-2.5))  # `send` lets three pass
+        await chat.send(said, message_id=f"m{number}", gathers=True)
+    chat.app.desk.recalled("cli", CHAT, f"m{len(scene.says) - 2}")
+    await breathe()
+    await chat.later(seconds=3)
+    chat.deliver(CHAT)
+    await chat.done()
+
+
 async def before(root: Path, scene: Scene) -> None:
     async with instance(root, 0) as chat:
         for number, said in enumerate(scene.before):
@@ -170,8 +189,7 @@ async def before(root: Path, scene: Scene) -> None:
 async def live(root: Path, scene: Scene, killer: Killer) -> None:
     async with instance(root, 1) as chat:
         killer.arm(chat)
-        for number, said in enumerate(scene.says):
-            await play(chat, said, f"m{number}")
+        await play_all(chat, scene)
 
 
 async def go_on(root: Path, scene: Scene) -> dict[str, Any]:
@@ -179,8 +197,7 @@ async def go_on(root: Path, scene: Scene) -> dict[str, Any]:
     async with instance(root, 2) as chat:
         await chat.settled()
         chat.deliver(CHAT)
-        for number, said in enumerate(scene.says):
-            await play(chat, said, f"m{number}")
+        await play_all(chat, scene)
         await chat.later(minutes=2)
         taken = await Library(os.environ[LIBRARY]).booked() if scene.library else []
         return found(chat, scene, root) | {"seats": len(taken)}
@@ -204,6 +221,15 @@ def found(chat: Conversation, scene: Scene, root: Path) -> dict[str, Any]:
                 out.payload["text"] for out in sent if out.cause == event.id and out.payload["kind"] != "question"
             ]
             for event in messages
+        },
+        "answered": {
+            event.place.turn: [
+                one.payload["message_id"]
+                for one in messages
+                if one.id in messages_in(log.of_turn(event.place.turn or ""))
+            ]
+            for event in chat.events(Kind.TURN_FINISHED)
+            if event.payload["outcome"] == "replied"
         },
         "replies": [event.payload["text"] for event in sent],
         "open turns": len(open_turns(log)),

@@ -22,7 +22,7 @@ from tests.fakes.killed_instance import DONE, LIBRARY, LISTED, LISTED_NONE, NOT_
 from tests.fakes.library import library_processes
 
 REPOSITORY = Path(__file__).parents[2]
-STRIDES = {"remember": 19, "change": 31, "act": 29, "command": 31, "summary": 41, "seat": 43}
+STRIDES = {"remember": 19, "change": 31, "act": 29, "command": 31, "summary": 41, "seat": 43, "burst": 11}
 Found = Mapping[str, Any]
 _PATIENCE = 1800
 """Seconds for all kills of a scene: a bench kills before every step."""
@@ -150,4 +150,23 @@ def summary(found: Found) -> dict[str, bool]:
     }
 
 
-SCENES = {"remember": remember, "change": change, "act": act, "command": command, "summary": summary, "seat": seat}
+def burst(found: Found) -> dict[str, bool]:
+    answered = [message for messages in found["answered"].values() for message in messages]
+    return {
+        "all of them were said": len(found["messages"]) == 4,
+        "nothing is answered twice": len(answered) == len(set(answered)),
+        "what was not taken back is answered": {"m0", "m1", "m3"} <= set(answered),
+        "in the order in which it was said": answered == sorted(answered),
+        "each turn has one reply": found["replies"] == ["好的。"] * len(found["answered"]),
+    }
+
+
+SCENES = {
+    "remember": remember,
+    "change": change,
+    "act": act,
+    "command": command,
+    "summary": summary,
+    "seat": seat,
+    "burst": burst,
+}
