@@ -200,6 +200,17 @@ async def test_a_restart_between_seeing_and_answering_looks_no_second_time(chat:
     assert chat.deliver(Space("private", OWNER)) == ["是小鸟。"]
 
 
+async def test_a_fall_back_that_does_not_see_is_not_asked_about_pictures(tmp_path: Path) -> None:
+    more: dict[str, Any] = {**SETTINGS, "LLM__FALLBACK_MODEL": "scripted-blind"}
+    async with Conversation(tmp_path, **more) as chat:
+        refuses = Reply('{"error":{"message":"no such model","code":"model_not_found"}}', status=404)
+        chat.model(when(lambda asked: bool(images(asked)), refuses), talks)
+        join(chat, {"p": picture(ONE)})
+        assert await chat.say("看", remotes=(left("p", "image"),)) == ["是小鸟。"]
+        assert {asked.body["model"] for asked in chat.server.requests if images(asked)} == {"scripted-vl"}
+        assert "没有看到里面的内容" in texts(chat.asked)
+
+
 class TestForms:
     """Some take a link, some take bytes; a refusal of one is answered with the other."""
 

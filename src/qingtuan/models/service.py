@@ -150,9 +150,14 @@ class Models:
     def looks(self) -> Choice | None:
         """The model that pictures are shown to: the one that the settings name for it, else the default one where it is
         known to see. None where there is none: of an unknown model nobody knows whether it only pretends to."""
-        choice, lineup = self.choose("vision"), self._lineup
-        known = "vision" in lineup.routes or choice.profile.name not in _UNKNOWN or lineup.told(choice.model)
-        return choice if choice.sees and known else None
+        choice = self.choose("vision")
+        named = "vision" in self._lineup.routes
+        return choice if self._sees(choice.model) or (named and choice.sees) else None
+
+    def _sees(self, model: str) -> bool:
+        """Whether a model is known to see."""
+        profile = self._lineup.profile_of(model)
+        return profile.vision != "none" and (profile.name not in _UNKNOWN or self._lineup.told(model))
 
     def profile(self, model: str) -> Profile:
         """What a model can do, and what it costs."""
@@ -171,7 +176,9 @@ class Models:
         """
         attempts = [Attempt(self._model, request)]
         fallback = self._lineup.fallback
-        if fallback and fallback != request.params.model:
+        # A model that does not see makes something up about a picture, and nobody would know.
+        blind = any(message.images for message in request.messages) and not (fallback and self._sees(fallback))
+        if fallback and fallback != request.params.model and not blind:
             again = replace(request, params=replace(request.params, model=fallback))
             attempts.append(Attempt(self._fallback, again))
         return self._persistent.stream(attempts, recorder)
