@@ -100,7 +100,10 @@ fi
 say "正在安装，第一次约一分钟…… Installing; the first time takes about a minute."
 case $kind in
 dev) needed --require-hashes -r requirements-dev.lock ;;
-*) needed --require-hashes -r requirements.lock ;;
+*)
+    needed --require-hashes -r requirements.lock
+    needed --require-hashes -r requirements-documents.lock
+    ;;
 esac
 rm -f "$without_model"
 if ! install --require-hashes -r requirements-local.lock; then

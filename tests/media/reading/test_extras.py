@@ -1,4 +1,5 @@
-"""Reading text in pictures and hearing voice, where the extras `ocr` and `speech` are installed."""
+"""Reading text in pictures and hearing voice, where the extras `ocr` and `speech` are installed; and what it says
+without an extra."""
 
 from __future__ import annotations
 
@@ -44,6 +45,19 @@ def recorded(loudness: float, seconds: float = 1.0) -> bytes:
         tone = (int(loudness * 20_000 * math.sin(number / 5)) for number in range(int(16_000 * seconds)))
         file.writeframes(b"".join(struct.pack("<h", value) for value in tone))
     return target.getvalue()
+
+
+async def test_without_the_extra_documents_a_pdf_is_said_to_be_beyond_it(
+    reader: FileReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qingtuan.media.reading.reader.NEEDED", {"/pdf": "no_such_module"})
+    found = await reader.read(reader.store.put(b"%PDF-1.4\n%%EOF", "a.pdf"), 1000)
+    assert found is not None
+    assert found.why is not None
+    assert "安装 documents" in found.why.zh
+    plain = await reader.read(reader.store.put("一行字".encode(), "a.txt"), 1000)
+    assert plain is not None
+    assert plain.text.strip() == "一行字"
 
 
 @ocr

@@ -275,6 +275,8 @@ _READERS: Mapping[str, Callable[[bytes, int], Read]] = {
     "/x-ole-storage": _ole,
     "text/plain": _plain,
 }
+NEEDED: Mapping[str, str] = {"/pdf": "pypdf", ".spreadsheetml.sheet": "openpyxl"}
+"""By the end of the media type, the module of the extra `documents` that it takes."""
 READABLE = tuple(_READERS)
 """The ends of the media types that are read here."""
 _BODIES = frozenset({"word/document.xml", "content.xml"})

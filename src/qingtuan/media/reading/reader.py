@@ -11,7 +11,7 @@ from qingtuan.language import Words
 from qingtuan.media.collector import Reading
 from qingtuan.media.dimensions import MOST_PIXELS, dimensions
 from qingtuan.media.kinds import VIEWABLE
-from qingtuan.media.reading.documents import READABLE
+from qingtuan.media.reading.documents import NEEDED, READABLE
 from qingtuan.media.reading.process import Children, Job
 from qingtuan.media.reading.told import SAID, Broken
 from qingtuan.media.store import MediaStore, megabytes
@@ -43,6 +43,8 @@ class FileReader:
             return Reading(why=VIDEO)
         if not attachment.media_type.endswith(READABLE):
             return Reading(why=SAID["kind"])
+        if not can_read(attachment.media_type):
+            return Reading(why=_UNREAD)
         return await self._run("document", Job("document", attachment.media_type, chars), attachment)
 
     async def _picture(self, attachment: Attachment, chars: int) -> Reading | None:
@@ -83,6 +85,12 @@ class FileReader:
         return Reading(how, read.text, read.cut)
 
 
+def can_read(media_type: str) -> bool:
+    """Whether what it takes to read documents of a kind is installed."""
+    needed = next((module for ending, module in NEEDED.items() if media_type.endswith(ending)), None)
+    return needed is None or find_spec(needed) is not None
+
+
 def unfit_to_see(data: bytes) -> Words | None:
     """Why a picture is too large to be looked at, here or by a model; None if it is not."""
     if len(data) > MOST_BYTES:
@@ -99,6 +107,10 @@ _ENGINES = 6144
 """MB of address space, most of which the engines only reserve."""
 
 VIDEO = Words("这是视频，我看不了视频。", "It is a video, and I cannot watch videos.")
+_UNREAD = Words(
+    "PDF 和 Excel 现在读不了：没有安装。主人可以安装 documents，或者把内容贴过来。",
+    "PDF and Excel files cannot be read now. The owner can install the extra documents; or paste the text.",
+)
 _FORMAT = Words(
     "{kind} 格式的图片我看不了，请发 JPG 或 PNG。", "I cannot look at {kind} pictures; please send a JPG or PNG."
 )
