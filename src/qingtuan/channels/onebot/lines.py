@@ -117,9 +117,9 @@ class Accounts:
         if said.mentions:
             present = [number for number in said.mentions if self._hears(number, said.inbound.space)]
             return not present or present[0] == said.self_id
-        if not said.sequence:
-            return True
-        key = (said.inbound.space.id, said.inbound.account, said.sequence)
+        # Without a number it is known by what was said when: an account is never in its own way.
+        name = said.sequence or f"{said.inbound.time.timestamp()} {said.inbound.text}"
+        key = (said.inbound.space.id, said.inbound.account, name)
         taker, addressed = self._seen.setdefault(key, (said.self_id, said.inbound.addressed))
         while len(self._seen) > _REMEMBERED:
             self._seen.popitem(last=False)
