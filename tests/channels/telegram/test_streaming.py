@@ -56,6 +56,16 @@ async def test_one_message_grows_and_becomes_the_answer(streamed: Room) -> None:
     await streamed.until(lambda: not streamed.previews())
 
 
+async def test_a_text_behind_what_is_shown_is_answered_after_it(streamed: Room) -> None:
+    streamed.chat.model(on_user("讲", Reply(LONG, **SLOW)), on_user("再", "好。"))
+    await streamed.server.say("讲")
+    await streamed.until(lambda: streamed.server.texts())
+    await streamed.server.say("再来")
+    await streamed.until(lambda: "好。" in streamed.server.texts())
+    assert streamed.server.texts() == [SHOWN, "好。"]
+    assert streamed.events(Kind.TURN_JOINED, Kind.MODEL_CUT_OFF) == []
+
+
 async def test_edits_are_no_more_than_one_a_second(streamed: Room) -> None:
     streamed.chat.model(on_user("讲", Reply(LONG, **SLOW)))
     times: list[float] = []

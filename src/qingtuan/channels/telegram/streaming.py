@@ -119,7 +119,7 @@ class Streams:
         mine = event.kind is Kind.TURN_STARTED and event.payload.get("channel") == CHANNEL
         if mine and turn is not None and session is not None and event.place.space is not None:
             watching = ExitStack()
-            progress = watching.enter_context(self._stage.watch(session))
+            progress = watching.enter_context(self._stage.watch(session, streaming=True))
             stream = self._streams[turn] = _Stream(event.place, self._answered(event))
             following = asyncio.create_task(self._follow(stream, progress, watching))
             self._following.add(following)
