@@ -37,7 +37,7 @@ def made(copies: Copies) -> list[str]:
 
 
 class TestRealVersions:
-    @pytest.mark.parametrize("version", [one.number for one in scripts_of(PACKAGE)[:-1]])
+    @pytest.mark.parametrize("version", range(1, newest()))
     def test_each_older_one_is_copied_and_brought_up_to_date(self, path: Path, copies: Copies, version: int) -> None:
         old_database(path, version)
         before = contents(path)
@@ -339,3 +339,7 @@ class TestCopies:
         put_back(tmp_path / "copy", database._connection)
         database.close()
         assert (version_of(path), contents(path)) == (3, before)
+
+
+def test_the_versions_have_no_gaps() -> None:
+    assert [one.number for one in scripts_of(PACKAGE)] == list(range(1, newest() + 1))
