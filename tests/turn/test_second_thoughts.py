@@ -100,6 +100,23 @@ async def test_what_was_looked_up_by_the_old_words_is_forgotten(open_world: Open
     check(world)
 
 
+async def test_reads_side_by_side_are_cut_off_together(open_world: Opener) -> None:
+    door, other = Door(), Door()
+    tools = (tool_of("look", held(door), risk=Risk.READ), tool_of("see", held(other), risk=Risk.READ))
+    world = open_world(clock=held_clock(), tools=tools)
+    world.model.script = in_order(calls(("look", {}), ("see", {})), says("好。"))
+    owner = Hasty(world)
+    await owner.writes("查旧的", message_id="m1")
+    await owner.waits(2)
+    await door.reached()
+    await other.reached()
+    await owner.edits("m1", "查新的")
+    assert await owner.answered() == ["好。"]
+    assert said(world.model.requests[-1]) == ["查新的"]
+    assert [event.payload["status"] for event in world.events(Kind.TOOL_FINISHED)] == ["unknown"] * 2
+    check(world)
+
+
 async def test_after_something_was_done_an_edit_is_a_further_word(open_world: Opener) -> None:
     """What was done by the old words was done: the model must see why."""
     door = Door()
