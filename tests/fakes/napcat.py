@@ -108,6 +108,12 @@ class NapCat:
         self._messages: dict[int, Json] = {}
         self._history: dict[tuple[str, int], list[Json]] = {}
         self._uploads: dict[str, bytes] = {}
+        self.recorded: dict[str, Json] = {}
+        """By action, what is answered each time in place of what this process knows; `echo` follows the question."""
+        self.refusal: Json = {
+            "status": "failed", "retcode": 1403, "data": None, "message": "token验证失败", "echo": None
+        }  # fmt: skip
+        """What a forward connection with a wrong token is told."""
         self._failures: dict[str, list[Failure]] = {}
         self._numbers = count(1)
         self._sockets: set[Connection] = set()
@@ -169,8 +175,7 @@ class NapCat:
         async def talk(socket: ServerConnection) -> None:
             request = socket.request
             if request is None or request.headers.get("Authorization") != f"Bearer {token}":
-                refusal = {"status": "failed", "retcode": 1403, "data": None, "message": "token验证失败", "echo": None}
-                await socket.send(json.dumps(refusal, ensure_ascii=False))
+                await socket.send(json.dumps(self.refusal, ensure_ascii=False))
                 await socket.close(1000)
                 return
             await self._run(socket)
@@ -224,6 +229,10 @@ class NapCat:
         self._history.setdefault(_chat(user, group), []).append(message)
         await self.event(message)
         return int(message["message_id"])
+
+    def knows(self, message_id: int, user: int, said: str, group: int | None = None) -> None:
+        """Something was said before anybody listened, under this id."""
+        self._messages[message_id] = self._message(user, said, group, None) | {"message_id": message_id}
 
     async def recall(self, message_id: int) -> None:
         """Whoever said something takes it back."""
@@ -290,13 +299,15 @@ class NapCat:
             answer = self._done(action, parameters)
         if failure is not None and (not failure.delivers or failure.status != "ok"):
             answer = _no(failure.retcode, failure.message) | {"status": failure.status}
+        answer = self.recorded.get(action, answer)
         async with self._news:
             self._news.notify_all()
         if failure is not None and failure.hangs_up:
             await socket.close()
         elif failure is None or not failure.silent:
-            await socket.send(json.dumps(answer | {"echo": asked.get("echo"), "stream": "normal-action"}))
-        if self._reports_own and action.startswith("send_") and answer["status"] == "ok":
+            await socket.send(json.dumps({"stream": "normal-action"} | answer | {"echo": asked.get("echo")}))
+        own = self._reports_own and action.startswith("send_") and action not in self.recorded
+        if own and answer["status"] == "ok":
             sent = self._messages[answer["data"]["message_id"]]
             await self.event(sent | {"post_type": "message_sent", "message_sent_type": "self"})
 

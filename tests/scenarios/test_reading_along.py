@@ -282,6 +282,17 @@ async def test_what_was_never_stored_is_what_the_platform_gave(chat: Conversatio
     assert "> 很早的话" in text
 
 
+async def test_what_has_no_words_ends_with_what_is_wanted(chat: Conversation) -> None:
+    """Else a request ended with who speaks next, and nothing was said."""
+    early = Material(Origin.FORWARD, "引用", "很早的话")
+    for brought in ({"quotes": "nobody-knows", "materials": (early,)}, {"materials": (early,)}):
+        await heard(chat, "", MEMBER, **brought)
+        assert chat.asked.messages[-1]["role"] == "user", chat.asked.messages[1:]
+        assert "要你看的就是上面" in chat.asked.text_of("user")
+    await heard(chat, "", MEMBER, None, materials=(early,))
+    assert chat.asked.text_of("user").endswith("> 很早的话")
+
+
 async def test_only_called(chat: Conversation) -> None:
     assert "只叫了你一声" in await heard(chat, "", MEMBER)
 

@@ -221,9 +221,8 @@ class _Builder:
             yield self._said(ChatMessage("system", _SPOKEN.say(self._language)), received, Origin.SYSTEM, turn)
         if words := payload.get("text", "") or brought.heard:
             yield self._said(ChatMessage("user", words), received, origin, turn)
-        elif quoted or not any(payload.get(name) for name in ("materials", "attachments", "remotes")):
-            words = (_ONLY_QUOTED if quoted else _ONLY_CALLED).say(self._language)
-            yield self._said(ChatMessage("user", words), received, Origin.SYSTEM, turn)
+        elif (silent := _without_words(payload, quoted=bool(quoted), group=self._reader.space.is_group)) is not None:
+            yield self._said(ChatMessage("user", silent.say(self._language)), received, Origin.SYSTEM, turn)
 
     def _said(self, message: ChatMessage, received: Event, origin: Origin, turn: Event) -> Said:
         quotes = not origin.foreign and _holds_blocks(message.text)
@@ -343,6 +342,15 @@ def material_text(material: Material, language: Language) -> str:
     return _marked(label, material.text)
 
 
+def _without_words(payload: Mapping[str, Any], *, quoted: bool, group: bool) -> Words | None:
+    """What stands where somebody wrote nothing. None where what was brought speaks for itself: in a group, and behind
+    a quote, it would not be plain whose it is and that it is the request."""
+    brought = any(payload.get(name) for name in ("materials", "attachments", "remotes"))
+    if not brought:
+        return _ONLY_QUOTED if quoted else _ONLY_CALLED
+    return _ONLY_SHOWN if group or payload.get("quotes") else None
+
+
 def _overheard_text(overheard: Iterable[Event], language: Language) -> str:
     """What was said in a group before, a line for each message: none can pass for two, or for somebody else's."""
     lines = (f"{in_label(event.payload['account'])}: {flat(event.payload['text'])}" for event in overheard)
@@ -409,6 +417,9 @@ _QUOTES = Words(
 )
 _ONLY_QUOTED = Words(
     "（没有写字，只引用了上面那条：要你看的就是它。）", "(Nothing but the quote above: that is what you are to answer.)"
+)
+_ONLY_SHOWN = Words(
+    "（没有写字，要你看的就是上面这些。）", "(No words, only what stands above: that is what you are to answer.)"
 )
 _ONLY_CALLED = Words("（只叫了你一声，没有写字。）", "(You were called, and nothing else was said.)")
 _CLOSED: Mapping[str, Words] = {

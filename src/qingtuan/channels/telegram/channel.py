@@ -147,7 +147,7 @@ class TelegramChannel:
 
     async def _said(self, space: Space, method: str, given: Params, plain: Params) -> Said:
         """Call, and once more where the server's reason says how: without markup, in the chat that it has become, out
-        of a topic that is gone, as a file. It has done nothing before."""
+        of a topic that is gone, without a quote of what is gone, as a file. It has done nothing before."""
         given = {"chat_id": self._moves.chat(space), **given}
         said = await self._api.call(method, **given)
         for _ in range(3):
@@ -160,6 +160,8 @@ class TelegramChannel:
                 del given["parse_mode"]
             elif said.says("message thread not found") and given.get("message_thread_id") is not None:
                 given["message_thread_id"] = None
+            elif said.says("message to be replied not found") and given.get("reply_parameters") is not None:
+                given["reply_parameters"] = None
             elif method == "sendPhoto" and said.state == "refused" and said.code == 400 and "photo" in given:
                 method, given = "sendDocument", {**given, "document": given["photo"], "photo": None}
             else:
