@@ -171,7 +171,7 @@ def message(event: Mapping[str, Any], self_id: str, ours: Collection[str], now: 
         nickname=_nickname(sender if isinstance(sender, Mapping) else {}),
         materials=tuple(read.materials),
         remotes=tuple(read.remotes),
-        gathers=not is_group,
+        gathers=True,
         temporary=temporary,
     )
     quote = Remote("quote", where.reference(kind="quote", id=split_id(read.quotes)[1])) if read.quotes else None
