@@ -59,7 +59,6 @@ def reason(result: Admitted | Refused) -> Reason | None:
         ),
         (Arrival(None, Role.GUEST, GROUP, 5), OPEN, Reason.SHARED_ID),
         (arrival(Role.OWNER, temporary=True), AccessRules(trial=3), Reason.TEMPORARY),
-        (arrival(Role.OWNER, signed=False), AccessRules(), Reason.UNSIGNED),
         (arrival(Role.GUEST, own_chars=150), AccessRules(trial=3), None),
         (arrival(Role.GUEST, own_chars=151), AccessRules(trial=3), Reason.TOO_LONG),
         (arrival(Role.GUEST, GROUP, own_chars=300), OPEN, None),
@@ -128,7 +127,6 @@ def test_a_refusal_is_said_once_a_minute() -> None:
         Arrival(None, Role.GUEST, CHAT, 5),
         arrival(Role.GUEST, GROUP),
         arrival(Role.MEMBER, temporary=True),
-        arrival(Role.MEMBER, signed=False),
     ],
 )
 def test_silence_where_an_answer_would_say_too_much(facts: Arrival) -> None:

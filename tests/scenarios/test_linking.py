@@ -240,6 +240,30 @@ async def test_the_owner_may_say_it_in_the_file(chat: Conversation) -> None:
     assert list(files(chat)) == list(before)
 
 
+async def test_what_is_not_signed_proves_nothing(chat: Conversation) -> None:
+    code = code_in(await chat.say(f"/link {TG}", QQ))
+    assert await chat.say(code, TG, signed=False) == []
+    assert await chat.say(code, GUEST, GROUP, signed=False, addressed=False) == []
+    (question,) = await chat.say(code, TG)  # still good: nobody has used it up
+    assert QQ in question
+    assert await chat.say("确认", TG, signed=False) == []
+    assert await chat.say("不关联", TG, signed=False) == []
+    assert await chat.say("你好", signed=False) == []  # not the owner's either
+    assert "关联好了" in (await chat.say("确认", TG))[0]
+    reasons = [event.payload["reason"] for event in chat.events(Kind.MESSAGE_IGNORED)]
+    assert reasons == ["unsigned"] * 5
+
+
+async def test_what_is_not_signed_brings_nobody_back_into_a_group(chat: Conversation) -> None:
+    membership = chat.app.desk.membership
+    await chat.say("你好", QQ, GROUP, addressed=False)
+    membership.left("qq", GROUP, QQ)
+    await chat.say("我还在", QQ, GROUP, addressed=False, signed=False)
+    assert membership.groups.has_left(GROUP, QQ)
+    await chat.say("我还在", QQ, GROUP, addressed=False)
+    assert not membership.groups.has_left(GROUP, QQ)
+
+
 async def test_claiming_by_a_code(chat: Conversation) -> None:
     code = code_in(await chat.say("/claim"))
     assert len(code) == 9

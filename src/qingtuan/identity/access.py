@@ -26,7 +26,7 @@ class Reason(StrEnum):
     """Why a message was ignored; stands in the event `message.ignored`."""
 
     UNSIGNED = "unsigned"
-    """A webhook without the right signature."""
+    """A webhook without the right signature: refused by the desk, before anything is read from it."""
     SHARED_ID = "shared_id"
     """An id that many speak through: anonymous, a channel, a group."""
     TEMPORARY = "temporary"
@@ -130,7 +130,6 @@ class Arrival:
     """Characters of forwards, quotes and files that came along."""
     addressed: bool = True
     temporary: bool = False
-    signed: bool = True
     asks_model: bool = True
     """False for a command and for an answer to a question: they cost next to nothing, and must get through when
     nothing else does. They have a pace of their own, and no other limit but that of length."""
@@ -207,8 +206,6 @@ def admit(arrival: Arrival, rules: AccessRules, counters: Counters) -> Admitted 
 
 
 def _identity_reason(arrival: Arrival) -> Reason | None:
-    if not arrival.signed:
-        return Reason.UNSIGNED
     if arrival.person is None:
         return Reason.SHARED_ID
     # No trial either: its chat could not be told from the person's own private chat.

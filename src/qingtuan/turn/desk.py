@@ -119,6 +119,10 @@ class Desk:
         Raises: as `receive`.
         """
         inbound = heard(whole(inbound))
+        if not inbound.signed:
+            # It is nobody's, whatever it says of itself: nothing follows from it.
+            self._silence.keep(inbound, Refused(Reason.UNSIGNED), None)
+            return Taken("ignored")
         before = self._inbox.find(inbound.channel, inbound.space, inbound.message_id)
         if before is not None and not (inbound.edited and is_news(inbound, self._inbox.versions(before))):
             return Taken("known")
@@ -342,7 +346,6 @@ class Desk:
                 material + sum(len(one.text) for one in inbound.materials),
                 addressed,
                 temporary=inbound.temporary,
-                signed=inbound.signed,
                 late=inbound.late,
                 asks_model=meant is None,
                 joins=burst is not None or edited is not None,
