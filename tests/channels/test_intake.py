@@ -66,7 +66,7 @@ async def door(tmp_path: Path) -> AsyncIterator[Door]:
     slow = Slow()
     command = Command(("slow",), Words("慢", "slow"), slow, short_help=False)
     world = World(Plan(folder=tmp_path, clock=ManualClock(START), commands=(command,)))
-    door = Door(world, Intake("onebot", world.desk), slow)
+    door = Door(world, Intake("onebot", world.desk, world.kit.record.clock), slow)
     yield door
     slow.let.set()
     await door.intake.close()

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from qingtuan.app.instance import App
-from qingtuan.channels.entry import Entries, Entry, EntryHealth
-from qingtuan.channels.intake import Intake
+from qingtuan.channels.base import Part
+from qingtuan.channels.entry import Entries, Entry, EntryHealth, Surroundings
 from qingtuan.errors import QingtuanError
+from qingtuan.messages import Outbound
 from qingtuan.net.fetcher import SafeFetcher
 from qingtuan.settings.onebot import OneBot
-from qingtuan.turn.troubles import tell_owner
 
 
 def entries_of(app: App, health: Callable[[], Sequence[EntryHealth]] = tuple) -> list[Entry]:
@@ -29,57 +29,41 @@ def entries_of(app: App, health: Callable[[], Sequence[EntryHealth]] = tuple) ->
     return entries
 
 
+def surroundings(app: App, render: Callable[[Outbound], Sequence[Part]]) -> Surroundings:
+    """What the channel of a chat app is given, that shows messages as `render` does."""
+    return Surroundings(app.home.path, app.kit, app.desk, render, app.media.store.read)
+
+
 def _wechat(app: App) -> Entry:
     """Always there: the file of its logins may come at any time. What it needs is loaded with the first one."""
     from qingtuan.channels.text import wechat
-    from qingtuan.channels.wxclaw.entry import Ports, WeChatEntry
+    from qingtuan.channels.wxclaw.entry import WeChatEntry
 
     manners = app.settings.channels.manners
-    ports = Ports(
-        folder=app.home.path,
-        language=app.language,
-        log=app.kit.record.log,
-        clock=app.clock,
-        desk=app.desk,
-        render=lambda message: wechat.parts(message, manners),
-        read=app.media.store.read,
-        tell_owner=partial(tell_owner, app.kit, but={"wxclaw"}),
-    )
-    entry = WeChatEntry(app.settings.channels.wxclaw, ports)
+    entry = WeChatEntry(app.settings.channels.wxclaw, surroundings(app, partial(wechat.parts, manners=manners)))
     app.media.collector.register(entry.name, entry)
     return entry
 
 
 def _telegram(app: App) -> Entry:
-    from qingtuan.channels.telegram.entry import Outside, TelegramEntry
+    from qingtuan.channels.telegram.entry import TelegramEntry
     from qingtuan.channels.text.telegram import parts
 
     settings, manners = app.settings.channels.telegram, app.settings.channels.manners
     if settings.stream:
         # What was read while it grew does not fall apart into several messages when it is whole.
         manners = manners.model_copy(update={"bubbles": 1})
-    entry = TelegramEntry(settings, app, Outside(partial(parts, manners=manners), app.media.store.read))
+    entry = TelegramEntry(settings, surroundings(app, partial(parts, manners=manners)))
     app.media.collector.register(entry.name, entry)
     return entry
 
 
 def _onebot(app: App, settings: OneBot) -> Entry:
-    from qingtuan.channels.onebot.entry import OneBotEntry, Surroundings
+    from qingtuan.channels.onebot.entry import OneBotEntry
     from qingtuan.channels.text import plain
 
-    entry = OneBotEntry(
-        settings,
-        Surroundings(
-            log=app.kit.record.log,
-            clock=app.clock,
-            intake=Intake("onebot", app.desk),
-            port=app.settings.server.port,
-            render=lambda message: plain.parts(message, app.settings.channels.manners),
-            read=app.media.store.read,
-            fetcher=SafeFetcher(),
-            membership=app.desk.membership,
-        ),
-    )
+    around = surroundings(app, partial(plain.parts, manners=app.settings.channels.manners))
+    entry = OneBotEntry(settings, around, SafeFetcher(), app.settings.server.port)
     app.media.collector.register(entry.name, entry.fetching)
     return entry
 

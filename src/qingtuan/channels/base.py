@@ -161,6 +161,8 @@ class Deliveries:
         self._breaker = Breaker()
         self._chats: dict[Space, _Chat] = {}
         self._closed = False
+        self.last: datetime | None = None
+        """When the platform took something last."""
         self._unlisten: Callable[[], None] = log.listen(self._heard)
 
     def start(self) -> None:
@@ -317,6 +319,8 @@ class Deliveries:
                 chat.obeys = self._clock.monotonic() + after
             self._outbox.later(message, after, detail)
             return
+        if delivery.state == "sent":
+            self.last = self._clock.now()
         self._outbox.finished(message, _OUTCOMES[delivery.state], platform_id=delivery.platform_id, detail=detail)
         if delivery.state == "unknown":
             for paused, seconds in self._breaker.unknown(space, self._clock.monotonic()):

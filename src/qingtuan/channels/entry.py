@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from qingtuan.channels.base import Held
+from qingtuan.channels.base import Held, Part
+from qingtuan.clock import Clock
 from qingtuan.errors import QingtuanError
+from qingtuan.events.log import Log
 from qingtuan.language import Words
+from qingtuan.messages import Outbound
+from qingtuan.turn.desk import Desk
+from qingtuan.turn.kit import Kit
 
 Asgi = Callable[
     [
@@ -20,6 +26,28 @@ Asgi = Callable[
     Awaitable[None],
 ]
 """A web application, as the ASGI standard has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the channel of a chat app is given of the instance that it is a part of."""
+
+    folder: Path
+    """The data folder."""
+    kit: Kit
+    desk: Desk
+    render: Callable[[Outbound], Sequence[Part]]
+    """The parts of a message as the platform shows them."""
+    read: Callable[[str], bytes]
+    """The bytes of a file of the media store, by its hash. Blocks: to be called in a thread. Raises `NotThere`."""
+
+    @property
+    def log(self) -> Log:
+        return self.kit.record.log
+
+    @property
+    def clock(self) -> Clock:
+        return self.kit.record.clock
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 
+from qingtuan.clock import Clock
 from qingtuan.errors import StorageFailed
 from qingtuan.language import Words
 from qingtuan.messages import Inbound, Space
@@ -34,10 +36,13 @@ class _Chat:
 class Intake:
     """Takes the messages of one channel in. What was stored and not dealt with is taken up at the next start."""
 
-    def __init__(self, name: str, desk: Desk) -> None:
+    def __init__(self, name: str, desk: Desk, clock: Clock) -> None:
         """`name`: of the channel, as messages name it."""
         self._name = name
         self._desk = desk
+        self._clock = clock
+        self.last: datetime | None = None
+        """When a message came last."""
         self._chats: dict[Space, _Chat] = {}
         self._closed = False
 
@@ -49,6 +54,8 @@ class Intake:
         Raises:
             StorageFailed: it could not be stored, or the channel is closed: it must not be acknowledged.
         """
+
+        self.last = self._clock.now()
 
         async def store(chat: _Chat) -> Taken | None:
             stored = await self._store(inbound)

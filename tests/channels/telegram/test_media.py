@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from qingtuan.channels.telegram.entry import Outside, TelegramEntry
+from qingtuan.app.channels import surroundings
+from qingtuan.channels.telegram.entry import TelegramEntry
 from qingtuan.errors import FetchFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.messages import Remote
@@ -21,7 +22,7 @@ LIMIT = 20 * 1024 * 1024
 def entry(telegram: Room) -> TelegramEntry:
     """Another one on the same instance; it is not started."""
     settings = Telegram(token=TOKEN, api_server=telegram.server.url)  # type: ignore[arg-type]
-    return TelegramEntry(settings, telegram.chat.app, Outside(lambda _: [], lambda _: b""))
+    return TelegramEntry(settings, surroundings(telegram.chat.app, lambda _: []))
 
 
 def remote(name: str = "AgAC", size: int | None = None) -> Remote:

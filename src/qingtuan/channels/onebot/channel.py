@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
-import hashlib
 import re
 import secrets
 from collections.abc import Callable, Sequence
@@ -56,8 +56,6 @@ class OneBot:
     """The id of the message that one of ours answers."""
     asker: Callable[[Space, str], str | None]
     """The account whose message this is, by its id."""
-    sent: Callable[[], None]
-    """Told of each part that QQ took."""
 
     @property
     def name(self) -> str:
@@ -86,16 +84,13 @@ class OneBot:
         if self.accounts.is_gone(account, message.space):
             return Delivery("refused", detail="the account is no longer in this group")
         try:
-            delivery = await self._send(account, message, part)
+            return await self._send(account, message, part)
         except NotWritten as error:
             return Delivery("later", detail=str(error))
         except Lost as error:
             return Delivery("unknown", detail=str(error))
         except ActionFailed as error:
             return self._refused(account, message.space, error)
-        if delivery.state == "sent":
-            self.sent()
-        return delivery
 
     async def typing(self, space: Space) -> None:
         """Show that something is being written, where QQ can: in private."""
@@ -112,7 +107,7 @@ class OneBot:
             words = f" {part.text}" if about and about[-1]["type"] == "at" else part.text
             return await self._say(account, message.space, [*about, text_segment(words)])
         try:
-            data = self.read(attached.hash)
+            data = await asyncio.to_thread(self.read, attached.hash)
         except NotThere as error:
             return Delivery("refused", detail=str(error))
         file = await self._file(account, attached, data)
@@ -151,19 +146,19 @@ class OneBot:
         """What an action is given as a file: its bytes, or where NapCat has put them, piece by piece. Nobody sees
         anything of the pieces: whatever goes wrong with them is no message lost."""
         if len(data) <= LARGEST_FRAME:
-            return f"base64://{base64.b64encode(data).decode()}"
+            return f"base64://{await asyncio.to_thread(_base64, data)}"
         stream, pieces = secrets.token_hex(16), range(0, len(data), _PIECE)
         known = {
             "stream_id": stream,
             "total_chunks": len(pieces),
             "file_size": len(data),
-            "expected_sha256": hashlib.sha256(data).hexdigest(),
+            "expected_sha256": attached.hash,
             "filename": _file_name(attached),
             "file_retention": _KEPT_MS,
         }
         try:
             for number, begin in enumerate(pieces):
-                piece = base64.b64encode(data[begin : begin + _PIECE]).decode()
+                piece = _base64(data[begin : begin + _PIECE])
                 await self._call(account, "upload_file_stream", 0, chunk_data=piece, chunk_index=number, **known)
             answer = await self._call(account, "upload_file_stream", 0, stream_id=stream, is_complete=True)
         except Lost as error:
@@ -185,6 +180,10 @@ class OneBot:
             self.accounts.silence(account.self_id, Muted(space, _MUTED_SECONDS))
             return Delivery("later", detail=str(error), after=_MUTED_SECONDS)
         return Delivery("refused", detail=str(error))
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
 
 
 def _number(space: Space) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from qingtuan.channels.base import Deliveries, Part
-from qingtuan.channels.entry import Asgi, EntryHealth
+from qingtuan.channels.base import Deliveries
+from qingtuan.channels.entry import Asgi, EntryHealth, Surroundings
 from qingtuan.channels.intake import Intake
 from qingtuan.channels.onebot.catching import missed
 from qingtuan.channels.onebot.channel import OneBot
@@ -30,14 +30,11 @@ from qingtuan.channels.onebot.inbound import (
 from qingtuan.channels.onebot.lines import Account, Accounts
 from qingtuan.channels.onebot.recent import Recent
 from qingtuan.channels.onebot.wire import Line
-from qingtuan.clock import Clock
 from qingtuan.errors import SettingsWrong, StorageFailed
-from qingtuan.events.log import Log
 from qingtuan.language import Words
 from qingtuan.messages import Outbound, Space
 from qingtuan.net.fetcher import SafeFetcher
 from qingtuan.settings.onebot import OneBot as OneBotSettings
-from qingtuan.turn.membership import Membership
 
 if TYPE_CHECKING:
     from nonebot.drivers import Driver
@@ -84,43 +81,28 @@ _LOGGED_OUT = Words(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What the channel needs of the instance."""
-
-    log: Log
-    clock: Clock
-    intake: Intake
-    port: int
-    """Of our server, for telling people."""
-    render: Callable[[Outbound], Sequence[Part]]
-    read: Callable[[str], bytes]
-    fetcher: SafeFetcher
-    membership: Membership
-    """Told who comes into groups and leaves them."""
-
-
 class OneBotEntry:
     """The channel, running."""
 
-    def __init__(self, settings: OneBotSettings, around: Surroundings) -> None:
+    def __init__(self, settings: OneBotSettings, around: Surroundings, fetcher: SafeFetcher, port: int) -> None:
+        """`port`: of our server, for telling people."""
         self._settings = settings
         self._around = around
+        self._port = port
         self._recent = Recent(around.log)
-        self.intake = around.intake
+        self._membership = around.desk.membership
+        self.intake = Intake(CHANNEL, around.desk, around.clock)
         self.accounts = Accounts(
             around.clock, self._recent.newest, self._recent.is_muted, since=around.clock.monotonic()
         )
-        self.channel = OneBot(self.accounts, around.render, around.read, self._recent.answered, self._asker, self._went)
-        self.fetching = Fetching(self.accounts, around.fetcher)
+        self.channel = OneBot(self.accounts, around.render, around.read, self._recent.answered, self._asker)
+        self.fetching = Fetching(self.accounts, fetcher)
         self.adapter: Wired | None = None
         self.deliveries: Deliveries | None = None
         self._driver: Driver | None = None
         self._catching: dict[str, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._trouble: Words | None = None
-        self._last_inbound: datetime | None = None
-        self._last_outbound: datetime | None = None
 
     @property
     def name(self) -> str:
@@ -176,7 +158,7 @@ class OneBotEntry:
         elif gone is not None:
             words = _GONE.filled(account=gone.self_id)
         elif not accounts:
-            words = self._trouble or _NOBODY.filled(port=self._around.port)
+            words = self._trouble or _NOBODY.filled(port=self._port)
         # One account that does not work is a trouble, whatever the others do.
         well = bool(accounts) and all(one.able for one in accounts)
         return EntryHealth(
@@ -184,8 +166,8 @@ class OneBotEntry:
             "connected" if well else "disconnected" if accounts or self._trouble else "starting",
             words,
             ", ".join(f"qq:{one.self_id}" for one in accounts) or None,
-            self._last_inbound,
-            self._last_outbound,
+            self.intake.last,
+            self.deliveries.last if self.deliveries else None,
             held=self.deliveries.held() if self.deliveries else (),
         )
 
@@ -249,13 +231,13 @@ class OneBotEntry:
             case Muted():
                 self._muted(account.self_id, found)
             case Left() if not found.ours:
-                self._around.membership.left(CHANNEL, found.group, found.account)
+                self._membership.left(CHANNEL, found.group, found.account)
             case Left():
                 if self.accounts.left(account.self_id, found.group):
-                    self._around.membership.removed(CHANNEL, found.group)
+                    self._membership.removed(CHANNEL, found.group)
             case Joined():
                 if self.accounts.joined(account.self_id, found.group):
-                    self._around.membership.added(CHANNEL, found.group, found.by or None)
+                    self._membership.added(CHANNEL, found.group, found.by or None)
             case Offline():
                 account.online, account.why = False, found.why
             case Beat():
@@ -269,7 +251,6 @@ class OneBotEntry:
 
     async def _said(self, account: Account, said: Said) -> None:
         inbound = said.inbound
-        self._last_inbound = self._around.clock.now()
         if inbound.space.is_group:
             self.accounts.joined(account.self_id, inbound.space)
         if inbound.quotes is not None:
@@ -289,11 +270,11 @@ class OneBotEntry:
     def _muted(self, self_id: str, muted: Muted) -> None:
         self.accounts.silence(self_id, muted)
         if muted.seconds == 0:
-            self._around.membership.unmuted(CHANNEL, muted.group)
+            self._membership.unmuted(CHANNEL, muted.group)
         else:
             seconds = muted.seconds
             until = None if seconds is None else self._around.clock.now() + timedelta(seconds=seconds)
-            self._around.membership.muted(CHANNEL, muted.group, until)
+            self._membership.muted(CHANNEL, muted.group, until)
         self._wake(muted.group)
 
     async def _catch_up(self, line: Line) -> None:
@@ -326,9 +307,6 @@ class OneBotEntry:
     def _asker(self, space: Space, name: str) -> str | None:
         found = self._recent.message(space, name)
         return found.account if found else None
-
-    def _went(self) -> None:
-        self._last_outbound = self._around.clock.now()
 
     # Its own work
 

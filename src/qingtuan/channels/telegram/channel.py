@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Protocol
 
 from qingtuan.channels.base import Delivery, Part, Waits
@@ -12,7 +12,6 @@ from qingtuan.channels.pace import Pace, Rate
 from qingtuan.channels.telegram.api import Api, Said
 from qingtuan.channels.telegram.ids import Ref, units
 from qingtuan.channels.telegram.moves import Moves
-from qingtuan.clock import Clock
 from qingtuan.errors import NotThere
 from qingtuan.messages import Attachment, Outbound, Space
 
@@ -60,7 +59,6 @@ class Ways:
     """Whether the server can be asked for anything now."""
     refused: Callable[[Space, Said], None]
     """Told of each message that the server did not take."""
-    clock: Clock
 
 
 class TelegramChannel:
@@ -71,7 +69,6 @@ class TelegramChannel:
         self._moves = moves
         self._ways = ways
         self._shown = shown
-        self.last_outbound: datetime | None = None
 
     @property
     def name(self) -> str:
@@ -126,7 +123,7 @@ class TelegramChannel:
             said = await self._said(message.space, "sendMessage", {**where, **_text(part)}, _plain(part))
         else:
             try:
-                method, file = self._file(part.attachment)
+                method, file = await self._file(part.attachment)
             except NotThere as error:
                 return Delivery("refused", detail=error.words.en)
             if method is None:
@@ -135,11 +132,11 @@ class TelegramChannel:
             said = await self._said(message.space, method, {**where, **file, **_caption(part)}, plain)
         return self._delivery(message.space, said, None)
 
-    def _file(self, attached: Attachment) -> tuple[str | None, Params]:
+    async def _file(self, attached: Attachment) -> tuple[str | None, Params]:
         """How a file is sent: a picture as a picture where Telegram takes it as one."""
         if attached.size > _UPLOAD_BYTES:
             return None, {}
-        content = self._ways.read(attached.hash)
+        content = await asyncio.to_thread(self._ways.read, attached.hash)
         name = "".join(sign if sign.isprintable() and sign not in '"\\/' else "_" for sign in attached.name) or "file"
         if attached.media_type in _PHOTO_TYPES and attached.size <= _PHOTO_BYTES:
             return "sendPhoto", {"photo": (name, content)}
@@ -171,7 +168,6 @@ class TelegramChannel:
 
     def _delivery(self, space: Space, said: Said, there: Ref | None) -> Delivery:
         if said.done:
-            self.last_outbound = self._ways.clock.now()
             return Delivery("sent", str(there or self._moves.ref(space, said.result)))
         detail = f"{said.code} {said.description}".strip()
         if said.state == "unanswered":

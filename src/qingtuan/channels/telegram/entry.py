@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from typing import Literal, Protocol
+from typing import Literal
 
-from qingtuan.channels.base import Deliveries, Part
-from qingtuan.channels.entry import Asgi, EntryHealth
+from qingtuan.channels.base import Deliveries
+from qingtuan.channels.entry import Asgi, EntryHealth, Surroundings
 from qingtuan.channels.intake import Intake
 from qingtuan.channels.nonebot import driver_of
 from qingtuan.channels.telegram.adapter import TelegramAdapter, config_of, hide_token
@@ -26,16 +25,13 @@ from qingtuan.channels.telegram.receiving import Connection, Line, Taking
 from qingtuan.channels.telegram.streaming import Streams
 from qingtuan.channels.telegram.topics import topic_of
 from qingtuan.channels.telegram.webhook import bounded
-from qingtuan.clock import Clock
 from qingtuan.errors import FetchFailed, SettingsWrong, StorageFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
 from qingtuan.language import Words
 from qingtuan.media.remote import Blob
-from qingtuan.messages import Inbound, Outbound, Remote, Space
+from qingtuan.messages import Inbound, Remote, Space
 from qingtuan.settings.telegram import Telegram
-from qingtuan.turn.desk import Desk
-from qingtuan.turn.kit import Kit
 
 _STRANGE_SECONDS = 60.0
 """Between two notes that somebody calls the webhook without the secret."""
@@ -43,59 +39,35 @@ _END_SECONDS = 3.0
 _BROKEN_SECONDS = 30.0
 
 
-class Host(Protocol):
-    """A running instance, as far as this channel needs it."""
-
-    @property
-    def desk(self) -> Desk: ...
-
-    @property
-    def kit(self) -> Kit: ...
-
-    @property
-    def clock(self) -> Clock: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Outside:
-    """What of the instance the channel is given besides."""
-
-    render: Callable[[Outbound], Sequence[Part]]
-    """The parts of a message, as Telegram shows them."""
-    read: Callable[[str], bytes]
-    """The bytes of a file of the media store, by its hash. Raises `NotThere`."""
-
-
 class TelegramEntry:
     """One bot."""
 
-    def __init__(self, settings: Telegram, host: Host, outside: Outside) -> None:
+    def __init__(self, settings: Telegram, around: Surroundings) -> None:
         token = settings.token.get_secret_value() if settings.token else ""
         self._settings = settings
-        self._host = host
+        self._around = around
         self._driver, adapter = driver_of(TelegramAdapter, config_of(token, settings.api_server, settings.proxy))
         assert isinstance(adapter, TelegramAdapter)
         hide_token(token)
-        log = host.kit.record.log
+        log = around.log
         self._api = adapter
         self._line = Line()
         self._moves = Moves(log)
-        self._buttons = Buttons(host.kit)
-        self._intake = Intake(CHANNEL, host.desk)
-        self._taking = Taking(self._intake, self._buttons, self._moves, self._line, adapter, host.clock)
-        self._taking.language = lambda: host.kit.texts.language
+        self._buttons = Buttons(around.kit)
+        self._intake = Intake(CHANNEL, around.desk, around.clock)
+        self._taking = Taking(self._intake, self._buttons, self._moves, self._line, adapter)
+        self._taking.language = lambda: around.kit.texts.language
         self._taking.memberships = self._member
-        self._connection = Connection(adapter, self._line, host.clock)
+        self._connection = Connection(adapter, self._line, around.clock)
         ways = Ways(
-            render=outside.render,
+            render=around.render,
             buttons=self._buttons.under,
             topic=partial(topic_of, log),
-            read=outside.read,
+            read=around.read,
             ready=lambda: self._line.reachable,
             refused=self._refused,
-            clock=host.clock,
         )
-        self._streams = Streams(adapter, self._moves, log, host.kit.stage, host.clock)
+        self._streams = Streams(adapter, self._moves, log, around.kit.stage, around.clock)
         self._channel = TelegramChannel(adapter, self._moves, ways, self._streams)
         self._deliveries: Deliveries | None = None
         self._running: asyncio.Task[None] | None = None
@@ -122,7 +94,7 @@ class TelegramEntry:
     async def start(self) -> None:
         if (self._settings.proxy or "").startswith("socks") and find_spec("socksio") is None:
             raise SettingsWrong(_NO_SOCKS)
-        log = self._host.kit.record.log
+        log = self._around.log
         self._deliveries = Deliveries(self._channel, log)
         self._deliveries.start()
         self._line.changed = self._deliveries.wake_all
@@ -156,7 +128,7 @@ class TelegramEntry:
         words = line.words or self._note()
         account = f"@{line.me.username}" if line.me and line.me.username else None
         held = self._deliveries.held() if self._deliveries else ()
-        last = line.last_inbound, self._channel.last_outbound
+        last = self._intake.last, self._deliveries.last if self._deliveries else None
         return EntryHealth(CHANNEL, state, words, account, *last, held=held)
 
     async def typing(self, space: Space, *, on: bool) -> None:
@@ -203,8 +175,8 @@ class TelegramEntry:
             except Exception as error:  # noqa: BLE001 (the edge of a channel)
                 self._line.down(_BROKEN)
                 with suppress(StorageFailed):
-                    self._host.kit.record.log.append(Kind.CHORE_FAILED, Place(), {"detail": repr(error)})
-                await self._host.clock.sleep(_BROKEN_SECONDS)
+                    self._around.log.append(Kind.CHORE_FAILED, Place(), {"detail": repr(error)})
+                await self._around.clock.sleep(_BROKEN_SECONDS)
 
     def _note(self) -> Words | None:
         """What the owner should know of a bot that works."""
@@ -224,7 +196,7 @@ class TelegramEntry:
             task.add_done_callback(self._tidying.discard)
 
     def _member(self, membership: Membership | Left) -> None:
-        desk = self._host.desk.membership
+        desk = self._around.desk.membership
         if isinstance(membership, Left):
             desk.left(CHANNEL, membership.group, membership.account)
             return
@@ -248,13 +220,13 @@ class TelegramEntry:
     async def _strange(self) -> None:
         """Somebody calls the webhook who does not know the secret: written down now and then, and nothing of it
         believed."""
-        now = self._host.clock.monotonic()
+        now = self._around.clock.monotonic()
         if self._strange_at is not None and now - self._strange_at < _STRANGE_SECONDS:
             return
         self._strange_at = now
-        moment = self._host.clock.now()
+        moment = self._around.clock.now()
         nobody = Space("private", "tg:unsigned")
-        await self._host.desk.receive(
+        await self._around.desk.receive(
             Inbound(CHANNEL, "tg:unsigned", nobody, f"unsigned {moment.isoformat()}", "", moment, signed=False)
         )
 

@@ -10,7 +10,6 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from qingtuan.channels.intake import Intake
@@ -43,7 +42,6 @@ class Line:
     """Whether the server answers, so that messages can be sent."""
     words: Words | None = None
     """What is wrong."""
-    last_inbound: datetime | None = None
     changed: Callable[[], None] = lambda: None
     """Called when the server can be reached again."""
 
@@ -62,9 +60,8 @@ class Line:
 class Taking:
     """Takes updates, one after the other."""
 
-    def __init__(self, intake: Intake, buttons: Buttons, moves: Moves, line: Line, api: Api, clock: Clock) -> None:
+    def __init__(self, intake: Intake, buttons: Buttons, moves: Moves, line: Line, api: Api) -> None:
         self._intake = intake
-        self._clock = clock
         self._buttons = buttons
         self._moves = moves
         self._line = line
@@ -90,7 +87,6 @@ class Taking:
                 await self._store(update, self._line.me)
             except StorageFailed:
                 return False
-            self._line.last_inbound = self._clock.now()
             self._taken[number] = None
             while len(self._taken) > _REMEMBERED:
                 self._taken.popitem(last=False)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any, Literal
 
 from qingtuan.channels.base import Delivery, Part, Waits
@@ -65,7 +65,6 @@ class WeChat:
         self._hint = hint
         self._uploads: dict[str, int] = {}
         """Tries of files that could not be uploaded yet, by the id of their bubble."""
-        self.last_sent: datetime | None = None
 
     @property
     def name(self) -> str:
@@ -120,7 +119,7 @@ class WeChat:
         return {"type": 1, "text_item": {"text": part.text + hint}}
 
     async def _file(self, attachment: Attachment, polling: Polling, user: str) -> Mapping[str, Any]:
-        data = self._read(attachment.hash)
+        data = await asyncio.to_thread(self._read, attachment.hash)
         return item_of(attachment, await polling.bot.upload(data, _UPLOADED_AS[shown_as(attachment)], user))
 
     def _not_uploaded(self, error: Exception, client_id: str, polling: Polling, chat: Chat) -> Delivery:
@@ -164,7 +163,6 @@ class WeChat:
         )
         match verdict.kind:
             case "sent":
-                self.last_sent = self._clock.now()
                 number = answer.get("message_id")
                 return Delivery("sent", str(number) if isinstance(number, (int, str)) and number else None)
             case "expired":

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qingtuan.channels.base import Deliveries, Part
-from qingtuan.channels.entry import Asgi, EntryHealth
+from qingtuan.channels.base import Deliveries
+from qingtuan.channels.entry import Asgi, EntryHealth, Surroundings
 from qingtuan.channels.intake import Intake
 from qingtuan.channels.wxclaw.accounts import Login, all_logins, login_file, read_logins
 from qingtuan.channels.wxclaw.hearing import Hearing
@@ -18,14 +18,12 @@ from qingtuan.channels.wxclaw.inbound import CHANNEL
 from qingtuan.channels.wxclaw.media import fetch
 from qingtuan.channels.wxclaw.store import Store
 from qingtuan.channels.wxclaw.wire import Http
-from qingtuan.clock import Clock
 from qingtuan.errors import SettingsWrong, StorageFailed
-from qingtuan.events.log import Log
-from qingtuan.language import Language, Words
+from qingtuan.language import Words
 from qingtuan.media.remote import Blob
 from qingtuan.messages import Outbound, Remote, Space
 from qingtuan.settings.wechat import WeChat as Settings
-from qingtuan.turn.desk import Desk
+from qingtuan.turn.troubles import tell_owner
 
 if TYPE_CHECKING:
     from qingtuan.channels.wxclaw.channel import WeChat
@@ -37,32 +35,13 @@ _LOOK_SECONDS = 2.0
 """How often the file is looked at: who has just scanned waits for no longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """What the entry needs of others."""
-
-    folder: Path
-    """The data folder."""
-    language: Language
-    """Of words that go to people here."""
-    log: Log
-    clock: Clock
-    desk: Desk
-    render: Callable[[Outbound], Sequence[Part]]
-    """The parts of a message as WeChat shows them."""
-    read: Callable[[str], bytes]
-    """The bytes of the file with a hash. Raises `NotThere`."""
-    tell_owner: Callable[[str, Words | None], None]
-    """Tells the owner of a trouble (its key) once, elsewhere than here; None: it is over."""
-
-
 class WeChatEntry:
     """All WeChat bots of an instance."""
 
-    def __init__(self, settings: Settings, ports: Ports) -> None:
+    def __init__(self, settings: Settings, around: Surroundings) -> None:
         self._settings = settings
-        self._ports = ports
-        self._store = Store(ports.log.database)
+        self._around = around
+        self._store = Store(around.log.database)
         self._http = Http(settings.proxy)
         self._bots: dict[str, Polling] = {}
         self._works: _Works | None = None
@@ -82,8 +61,8 @@ class WeChatEntry:
     async def start(self) -> None:
         """Begin with the logins that there are. Raises `SettingsWrong`."""
         self._http.check()
-        self._seen = _stamp(login_file(self._ports.folder))
-        await self._follow(all_logins(self._settings, read_logins(login_file(self._ports.folder))))
+        self._seen = _stamp(login_file(self._around.folder))
+        await self._follow(all_logins(self._settings, read_logins(login_file(self._around.folder))))
         self._watching = asyncio.create_task(self._watch(), name="wxclaw logins")
 
     async def stop(self) -> None:
@@ -113,8 +92,8 @@ class WeChatEntry:
             else "disconnected",
             Words(" ".join(one.zh for one in troubles), " ".join(one.en for one in troubles)) if troubles else None,
             ", ".join(polling.login.account for polling in bots),
-            works.hearing.last if works else None,
-            works.channel.last_sent if works else None,
+            works.intake.last if works else None,
+            works.deliveries.last if works else None,
             # Of a login that has ended the owner is told at once.
             None if all(state.kind in ("connected", "ended") for state in states) else 300.0,
             works.deliveries.held() if works else (),
@@ -142,9 +121,9 @@ class WeChatEntry:
     # Logins
 
     async def _watch(self) -> None:
-        path = login_file(self._ports.folder)
+        path = login_file(self._around.folder)
         while True:
-            await self._ports.clock.sleep(_LOOK_SECONDS)
+            await self._around.clock.sleep(_LOOK_SECONDS)
             if (stamp := _stamp(path)) == self._seen:
                 continue
             self._seen = stamp
@@ -166,7 +145,7 @@ class WeChatEntry:
         for account, login in wanted.items():
             if account not in self._bots:
                 if login.mark not in self._store.ended_logins():
-                    self._ports.tell_owner(_key(account), None)  # whatever was told of an earlier login
+                    self._tell(account, None)  # whatever was told of an earlier login
                 self._works = self._works or await self._build()
                 self._bots[account] = self._works.polling(login, self._settings.base_url)
                 self._bots[account].start()
@@ -179,15 +158,17 @@ class WeChatEntry:
         from qingtuan.channels.wxclaw.polling import Ground
         from qingtuan.channels.wxclaw.typing_sign import TypingSign
 
-        ports, store = self._ports, self._store
+        around, store = self._around, self._store
         ilink = await ilink_of(self._http, self._settings.cdn_url)
-        channel = WeChat(store, ports.clock, self._bots, ports.render, ports.read, _GOES_ON.say(ports.language))
-        deliveries = Deliveries(channel, ports.log)
+        channel = WeChat(
+            store, around.clock, self._bots, around.render, around.read, _GOES_ON.say(around.kit.texts.language)
+        )
+        deliveries = Deliveries(channel, around.log)
         deliveries.start()
-        intake = Intake(CHANNEL, ports.desk)
-        hearing = Hearing(ports.log, ports.clock, store, intake, deliveries.wake)
-        ground = Ground(store, ports.clock, hearing.hear, self._ended)
-        return _Works(ilink, channel, deliveries, intake, hearing, ground, TypingSign(ports.clock))
+        intake = Intake(CHANNEL, around.desk, around.clock)
+        hearing = Hearing(around.log, around.clock, store, intake, deliveries.wake)
+        ground = Ground(store, around.clock, hearing.hear, self._ended)
+        return _Works(ilink, channel, deliveries, intake, hearing, ground, TypingSign(around.clock))
 
     def _ended(self, login: Login, why: Why) -> None:
         """A login counts no more: the owner is told once of each, also if it is tried again at the next start."""
@@ -195,7 +176,11 @@ class WeChatEntry:
             known = login.mark in self._store.ended_logins()
             self._store.ended(login.account, login.mark)
             if not known:
-                self._ports.tell_owner(_key(login.account), _ENDED[why].filled(account=login.account))
+                self._tell(login.account, _ENDED[why].filled(account=login.account))
+
+    def _tell(self, account: str, words: Words | None) -> None:
+        """Tell the owner, elsewhere than here, what is wrong with a login; None: nothing any more."""
+        tell_owner(self._around.kit, f"wxclaw login {account}", words, but={CHANNEL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,10 +212,6 @@ def _stamp(path: Path) -> object:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
-
-
-def _key(account: str) -> str:
-    return f"wxclaw login {account}"
 
 
 def _trouble(polling: Polling) -> Words | None:

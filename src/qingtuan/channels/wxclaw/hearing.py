@@ -29,7 +29,6 @@ class Hearing:
         self._wake = wake
         self._inbox = Inbox(log)
         self._restored = _restored(log)
-        self.last: datetime | None = None
 
     async def hear(self, account: str, message: Any) -> None:
         """One message of an account. Returns once it is stored, or known, or ignored. Raises `StorageFailed`."""
@@ -39,7 +38,6 @@ class Hearing:
             return
         if self._inbox.known(CHANNEL, found.inbound.space, found.inbound.message_id):
             return
-        self.last = self._clock.now()
         if self._restored is not None and found.inbound.time <= self._restored:
             # The state that was restored does not know it, but the one before may have answered it.
             self._ignore(found.inbound.space, found.inbound.message_id, Reason.BEFORE_RESTORE)
