@@ -34,14 +34,14 @@ def secrets(qingtuan: CommandLine) -> dict[str, str]:
 
 def test_qq_is_set_up_on_both_sides(qingtuan: CommandLine, tmp_path: Path) -> None:
     folder = tmp_path / "napcat" / "config"
-    ran = qingtuan("init", stdin=f"1\n\n1\n{folder}\n")
+    ran = qingtuan.with_(QINGTUAN_SERVER__PORT="8099")("init", stdin=f"1\n\n1\n{folder}\n")
     assert ran.code == 0, ran.err
     kept = secrets(qingtuan)
     token = kept["QINGTUAN_CHANNELS__ONEBOT__ACCESS_TOKEN"]
     assert len(token) >= 32
     one_bot = json.loads((folder / "onebot11.json").read_text("utf-8"))
     (connection,) = one_bot["network"]["websocketClients"]
-    assert (connection["url"], connection["token"]) == ("ws://127.0.0.1:8080/onebot/v11/ws", token)
+    assert (connection["url"], connection["token"]) == ("ws://127.0.0.1:8099/onebot/v11/ws", token)
     assert connection["enable"] is True
     assert connection["messagePostFormat"] == "array"
     web = json.loads((folder / "webui.json").read_text("utf-8"))
@@ -54,6 +54,24 @@ def test_qq_is_set_up_on_both_sides(qingtuan: CommandLine, tmp_path: Path) -> No
     again = qingtuan("init", stdin=f"1\n\nqq\n{folder}\n")
     assert again.code == 0
     assert secrets(qingtuan)["QINGTUAN_CHANNELS__ONEBOT__ACCESS_TOKEN"] == token
+
+
+def test_where_napcat_runs_already_its_pages_keep_their_token_and_give_the_code(
+    qingtuan: CommandLine, tmp_path: Path
+) -> None:
+    pages = NapCatPages("q1-their-own")
+    (tmp_path / "webui.json").write_text(json.dumps({"host": "::", "port": 6099, "token": "q1-their-own"}))
+    with json_server(pages.answer) as url:
+        there = qingtuan.with_(QINGTUAN_CHANNELS__ONEBOT__NAPCAT_URL=url)
+        ran = there("init", stdin=f"1\n\n1\n{tmp_path}\n")
+    assert ran.code == 0
+    assert "小号）扫" in ran.err
+    assert "QQ 登录好了" in ran.out
+    assert secrets(qingtuan)["QINGTUAN_CHANNELS__ONEBOT__NAPCAT_TOKEN"] == "q1-their-own"
+    assert json.loads((tmp_path / "webui.json").read_text())["token"] == "q1-their-own"
+    (tmp_path / "webui.json").write_text("{broken")
+    assert qingtuan("init", stdin=f"1\n\n1\n{tmp_path}\n").code == 0
+    assert json.loads((tmp_path / "webui.json").read_text())["token"] == "q1-their-own"
 
 
 def test_qq_without_napcats_folder_says_what_to_fill_in_where(qingtuan: CommandLine) -> None:

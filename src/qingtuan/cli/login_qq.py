@@ -29,6 +29,19 @@ _UNKNOWN = Words(
 )
 
 
+async def is_there(shell: Shell) -> bool:
+    """Whether NapCat runs where the settings say, and lets us in."""
+    settings = shell.settings.channels.onebot
+    if settings.napcat_token is None:
+        return False
+    async with NapCat(settings.napcat_url, settings.napcat_token.get_secret_value()) as napcat:
+        try:
+            await napcat.state()
+        except LoginFailed:
+            return False
+    return True
+
+
 async def log_in(shell: Shell) -> int:
     """Show the codes that NapCat has until it is logged in.
 

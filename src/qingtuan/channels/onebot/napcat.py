@@ -15,10 +15,11 @@ from typing import Any, Self
 
 from qingtuan.errors import LoginFailed
 from qingtuan.language import Words
-from qingtuan.storage.files import write_atomic
+from qingtuan.storage.files import read_regular, write_atomic
 
 _SALT = ".napcat"
 _SECONDS = 10.0
+_LONGEST = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +84,10 @@ class NapCat:
         return value["data"] or {}
 
 
-def write_settings(folder: str, address: str, token: str, web_token: str) -> Path:
-    """Write what NapCat needs to find Qingtuan into its folder of settings (`~` is the home), and give that folder:
-    `onebot11.json`, where each account that logs in takes its settings from, and `webui.json`. An account that has
-    settings of its own keeps them.
+def write_settings(folder: str, address: str, token: str, web_token: str) -> str:
+    """Write what NapCat needs to find Qingtuan into its folder of settings (`~` is the home): `onebot11.json`, where
+    each account that logs in takes its settings from. An account that has settings of its own keeps them, and so do
+    NapCat's pages: `webui.json` is written only where there is none. The token of the pages.
 
     Raises:
         StorageFailed: the folder cannot be written to.
@@ -105,11 +106,26 @@ def write_settings(folder: str, address: str, token: str, web_token: str) -> Pat
     others = ("httpServers", "httpSseServers", "httpClients", "websocketServers", "plugins")
     network = {"websocketClients": [connection], **{name: [] for name in others}}
     one_bot = {"network": network, "musicSignUrl": "", "enableLocalFile2Url": False, "parseMultMsg": False}
-    web = {"host": "::", "port": 6099, "token": web_token, "loginRate": 10}
     place = Path(folder).expanduser()
-    for name, value in (("onebot11.json", one_bot), ("webui.json", web)):
-        write_atomic(place / name, json.dumps(value, ensure_ascii=False, indent=2).encode())
-    return place
+    write_atomic(place / "onebot11.json", _json(one_bot))
+    if there := _web_token(place / "webui.json"):
+        return there
+    write_atomic(place / "webui.json", _json({"host": "::", "port": 6099, "token": web_token, "loginRate": 10}))
+    return web_token
+
+
+def _web_token(path: Path) -> str:
+    """The token that NapCat's pages have already; empty without one."""
+    data = read_regular(path, limit=_LONGEST)
+    try:
+        value = json.loads(data or b"{}")
+    except ValueError:
+        return ""
+    return _text(value, "token") if isinstance(value, dict) else ""
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, indent=2).encode()
 
 
 def _text(value: Mapping[str, Any], name: str) -> str:

@@ -12,6 +12,8 @@ from qingtuan.channels.onebot.napcat import write_settings
 from qingtuan.cli.asking import answered
 from qingtuan.cli.files import set_variables
 from qingtuan.cli.login import wechat
+from qingtuan.cli.login_qq import is_there
+from qingtuan.cli.login_qq import log_in as qq
 from qingtuan.cli.shell import Shell
 from qingtuan.errors import QingtuanError, SettingsWrong
 from qingtuan.language import Language, Words
@@ -126,13 +128,16 @@ async def _qq(shell: Shell) -> Told:
     address = settings.address or f"ws://127.0.0.1:{_settings(shell).server.port}/onebot/v11/ws"
     if folder:
         # NapCat wants a letter and a digit in it.
-        values[_NAPCAT_TOKEN] = web_token or f"q1{secrets.token_urlsafe(_TOKEN_BYTES)}"
-        place = write_settings(folder, address, values[_QQ_TOKEN], values[_NAPCAT_TOKEN])
-        shell.note(shell.say(_QQ_WRITTEN).format(folder=place))
+        fresh = web_token or f"q1{secrets.token_urlsafe(_TOKEN_BYTES)}"
+        values[_NAPCAT_TOKEN] = write_settings(folder, address, values[_QQ_TOKEN], fresh)
     set_variables(shell.home.secrets_file, values)
     if not folder:
         path = shell.home.secrets_file
         shell.note(shell.say(_QQ_BY_HAND).format(address=address, path=path, name=_QQ_TOKEN))
+    elif await is_there(now := replace(shell, read=_settings(shell))):
+        await qq(now)
+    else:
+        shell.note(shell.say(_QQ_WRITTEN).format(folder=folder))
     return Told(qq=True)
 
 
