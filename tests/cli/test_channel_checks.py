@@ -68,10 +68,18 @@ def test_what_did_not_arrive_is_counted_by_chat_and_reason(post: Post) -> None:
         ("unknown", 2, "1200 Timeout"), ("waiting", 1, "429"), ("refused", 1, "403 blocked"), ("waiting", 1, ""),
     ]  # fmt: skip
     assert summary(every, "zh") == (
-        "在等 2（wxclaw wx:o9×1: 429 wxclaw wx:o9×1）；被拒收 1（telegram wx:o9×1: 403 blocked）；"
-        "不知道送到没有 2（onebot qq:777×2: 1200 Timeout）"
+        "在等 2（微信 wx:o9×1: 429，微信 wx:o9×1）；被拒收 1（Telegram wx:o9×1: 403 blocked）；"
+        "不知道送到没有 2（QQ qq:777×2: 1200 Timeout）"
     )
     assert "说的话" not in str([one.facts() for one in every])
+
+
+def test_the_terminal_has_no_id(tmp_path: Path) -> None:
+    post = Post(tmp_path / "state.sqlite")
+    post.put("cli", PRIVATE)
+    assert summary(unsent(post.log, NOW), "zh") == "在等 1（终端×1）"
+    assert summary(unsent(post.log, NOW), "en") == "waiting 1 (terminal×1)"
+    post.database.close()
 
 
 def test_all_that_arrived_is_well(tmp_path: Path) -> None:

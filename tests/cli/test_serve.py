@@ -177,6 +177,19 @@ def test_what_is_in_the_way_is_said_and_the_rest_works(
             process.communicate()
 
 
+def test_it_says_which_chat_apps_it_has(qingtuan: CommandLine) -> None:
+    there = qingtuan.with_(QINGTUAN_CHANNELS__ONEBOT__ACCESS_TOKEN="long-and-random-enough-0123456789")
+    process = there.start("serve", stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        assert process.stderr is not None
+        assert "在运行" in process.stderr.readline()
+        assert process.stderr.readline().startswith("接了 QQ；")
+        assert process.stderr.readline().startswith("程序从 http://127.0.0.1:")
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def test_systemd_is_told(qingtuan: CommandLine, tmp_path: Path) -> None:
     address = str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:

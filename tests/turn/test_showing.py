@@ -15,7 +15,7 @@ from qingtuan.events.kinds import Kind
 from qingtuan.identity.scopes import Role
 from qingtuan.identity.trust import Risk
 from qingtuan.language import Words
-from qingtuan.messages import Space
+from qingtuan.messages import Remote, Space
 from qingtuan.tools.tool import ToolContext
 from qingtuan.turn.commands.context import context_commands
 from qingtuan.turn.commands.owner import owner_commands
@@ -61,6 +61,13 @@ async def test_a_trace_tells_the_whole_turn(world: World) -> None:
     assert trace(world.log, found.events[0].id).turn == found.turn
     assert (await only(world, "/trace turn_none")) == "没有 turn_none 这一轮。"
     assert "只有主人" in await only(world, "/trace", MEMBER)
+
+
+async def test_a_trace_names_the_files_that_came(world: World) -> None:
+    await world.say("", remotes=(Remote("image", "{}"), Remote("file", "{}", "座位\n表.xlsx")))
+    told = next(steps(trace(world.log, "last"), "zh"))
+    assert told.head == "收到 cli:local: "
+    assert told.below == ("图片", "文件 座位 表.xlsx")
 
 
 async def test_a_trace_survives_what_was_forgotten(world: World) -> None:

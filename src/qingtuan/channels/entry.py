@@ -77,7 +77,7 @@ class EntryHealth:
 
 
 TITLES = {
-    "cli": Words("终端", "The terminal"),
+    "cli": Words("终端", "terminal"),
     "http": Words("HTTP", "HTTP"),
     "onebot": Words("QQ", "QQ"),
     "telegram": Words("Telegram", "Telegram"),

@@ -29,7 +29,7 @@ async def _channels(shell: Shell) -> Finding:
     facts = [_facts(one) for one in shown]
     found = _joined([_said(one, shell) for one in shown])
     # One that works may have something to say, too, such as what it does not get to hear in groups.
-    words = [one.words for one in shown if one.words]
+    words = [Words(f"{one.title.zh}：{one.words.zh}", f"{one.title.en}: {one.words.en}") for one in shown if one.words]
     if not words and not any(one.broken for one in shown):
         return Finding("ok", found, facts=facts)
     return Finding("note", found, _joined(words) if words else None, facts)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from qingtuan.app.channels import channels_of
 from qingtuan.backups.swap import Swap
-from qingtuan.channels.entry import Entries
+from qingtuan.channels.entry import Entries, titled
 from qingtuan.cli.door import Claim, Door, claimed, opened
 from qingtuan.cli.lean import leave_out
 from qingtuan.cli.log_file import logging_to
@@ -29,6 +29,10 @@ _RUNNING = Words(
     "Running, with data in {home}. qingtuan chat and ask connect here; Ctrl-C ends it.",
 )
 _LISTENING = Words("程序从 http://{host}:{port} 调用。", "Programs call http://{host}:{port}.")
+_CHATS = Words(
+    "接了 {names}；连上没有看 qingtuan doctor。", "With {names}; qingtuan doctor says whether they are connected."
+)
+_AND = Words("、", ", ")
 _ENDING = Words(
     "正在停下，最多再等 {seconds} 秒让回答说完；再按一次马上停。",
     "Stopping; answers may take {seconds} more seconds. Once more ends it at once.",
@@ -143,6 +147,9 @@ class _Serving:
             shell.explain(error)
             _LOG.info("%s did not start: %s", name, explained(error, "en"))
         shell.note(shell.say(_RUNNING).format(home=shell.home.path))
+        if chats := [titled(one.name) for one in entries.health() if one.name != "http" and one.state != "off"]:
+            names = shell.say(_AND).join(shell.say(words) for words in chats)
+            shell.note(shell.say(_CHATS).format(names=names))
         if entries.address is not None:
             host, port = entries.address
             shell.note(shell.say(_LISTENING).format(host=f"[{host}]" if ":" in host else host, port=port))

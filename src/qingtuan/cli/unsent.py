@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from qingtuan.channels.entry import titled
 from qingtuan.events.log import Log
 from qingtuan.ids import first_event_id
 from qingtuan.language import Language, Words
@@ -65,16 +66,18 @@ def summary(every: Sequence[Unsent], language: Language) -> str:
     found = []
     for state, words in _STATES.items():
         if these := [one for one in every if one.state == state]:
-            named = " ".join(_named(one) for one in these[:_NAMED])
+            named = _AND.say(language).join(_named(one, language) for one in these[:_NAMED])
             more = f" +{len(these) - _NAMED}" if len(these) > _NAMED else ""
             count = sum(one.count for one in these)
             found.append(_LINE.say(language).format(what=words.say(language), count=count, named=named + more))
     return _BETWEEN.say(language).join(found) or _NONE.say(language)
 
 
-def _named(one: Unsent) -> str:
-    why = f": {one.why[:60]}" if one.why else ""
-    return f"{one.channel} {one.chat}×{one.count}{why}"
+def _named(one: Unsent, language: Language) -> str:
+    title = titled(one.channel).say(language)
+    # There is one terminal; it needs no id.
+    chat = title if one.channel == "cli" else f"{title} {one.chat}"
+    return f"{chat}×{one.count}" + (f": {one.why[:60]}" if one.why else "")
 
 
 _STATES = {
@@ -86,3 +89,4 @@ _STATES = {
 _LINE = Words("{what} {count}（{named}）", "{what} {count} ({named})")
 _NONE = Words("都送到了", "all were delivered")
 _BETWEEN = Words("；", "; ")
+_AND = Words("，", ", ")

@@ -130,7 +130,11 @@ def _received(event: Event, language: Language) -> _Told:
     head = f"{_SAID.say(language)} {payload.get('account', '')}: {_short(payload.get('text', ''))}"
     materials = payload.get("materials", ())
     parts = [_MATERIAL.say(language).format(label=m["label"], chars=len(m["text"])) for m in materials]
-    return (head, *parts)
+    files = [
+        f"{_FILES.get(one.get('kind', ''), _FILE).say(language)} {_short(one.get('name', ''))}".rstrip()
+        for one in (*payload.get("attachments", ()), *payload.get("remotes", ()))
+    ]
+    return (head, *parts, *files)
 
 
 def _started(event: Event, language: Language) -> _Told:
@@ -273,6 +277,14 @@ _TELLERS: dict[Kind, Callable[[Event, Language], _Told]] = {
 
 _SAID = Words("收到", "said by")
 _MATERIAL = Words("附带材料 {label}，{chars} 字", "with material {label}, {chars} characters")
+_FILE = Words("文件", "file")
+_FILES = {
+    "image": Words("图片", "picture"),
+    "audio": Words("语音", "voice"),
+    "video": Words("视频", "video"),
+    "forward": Words("转发", "forward"),
+    "quote": Words("引用", "quote"),
+}
 _BEGAN = Words("开始", "begun,")
 _MEMORY = {
     "pinned": Words("带上固定的记忆", "with pinned memory"),

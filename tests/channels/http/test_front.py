@@ -207,6 +207,9 @@ async def test_the_page_fetches_nothing(api: Api) -> None:
     assert "default-src 'none'" in page.headers["content-security-policy"]
     for part in ("src=", "<script", "@import", "url(", "//"):
         assert part not in page.text.replace("http://", "").replace("https://", ""), part
+    assert "`" not in page.text
+    assert "<code>attachments[].data</code>" in page.text
+    assert f"curl -sS {str(api.http.base_url).rstrip('/')}/chat" in page.text
     assert "POST /v1/chat/completions" in page.text
 
 

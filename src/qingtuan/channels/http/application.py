@@ -64,7 +64,7 @@ class Detail(BaseModel):
 def application(talk: Talk, ports: Ports) -> FastAPI:
     """All routes."""
     app = FastAPI(
-        title="Qingtuan",
+        title="小青团 Qingtuan",
         version=__version__,
         description=_DESCRIPTION,
         openapi_url=None,
@@ -107,8 +107,9 @@ def _about(app: FastAPI, ports: Ports) -> None:
         response_class=HTMLResponse,
         responses={200: {"description": "A page.", "content": {"text/html": {}}}},
     )
-    async def docs() -> Response:
-        return HTMLResponse(page(schema_of(app)), headers={"content-security-policy": POLICY})
+    async def docs(request: Request) -> Response:
+        written = page(schema_of(app), str(request.base_url).rstrip("/"))
+        return HTMLResponse(written, headers={"content-security-policy": POLICY})
 
 
 def _state(health: EntryHealth, ports: Ports) -> dict[str, Any]:

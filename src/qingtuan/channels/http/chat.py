@@ -85,7 +85,7 @@ class ChatReply(BaseModel):
 
     reply: str
     session: str | None
-    turn: Annotated[str | None, Field(description="None where no model was asked: a command.")]
+    turn: Annotated[str | None, Field(description="`null` for a command: no model was asked.")]
     pending: Annotated[list[Open] | None, Field(description="Questions that are open; missing if there are none.")] = (
         None
     )

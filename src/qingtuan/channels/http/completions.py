@@ -126,11 +126,19 @@ def completion_routes(talk: Talk, ports: Ports) -> APIRouter:
     """The routes."""
     router = APIRouter(route_class=Prepared)
 
-    @router.get("/v1/models", responses=described(401, 429, 503, ok=Models, problem=OpenAIProblem))
+    @router.get(
+        "/v1/models",
+        summary="Which models there are: `qingtuan`",
+        responses=described(401, 429, 503, ok=Models, problem=OpenAIProblem),
+    )
     async def models() -> Response:
         return JSONResponse({"object": "list", "data": [_THE_MODEL]})
 
-    @router.get("/v1/models/{model}", responses=described(401, 404, 429, 503, ok=Model, problem=OpenAIProblem))
+    @router.get(
+        "/v1/models/{model}",
+        summary="One of them",
+        responses=described(401, 404, 429, 503, ok=Model, problem=OpenAIProblem),
+    )
     async def model_of(model: str) -> Response:
         if model != MODEL:
             raise Declined(NOTHING_THERE)

@@ -80,16 +80,14 @@ class Told:
 
     def lines(self, code: str, language: Language) -> list[str]:
         """With the code that is to be sent."""
-        found = []
+        found = [_SERVE]
         if self.qq:
             found.append(_CLAIM_QQ.filled(code=code))
         if self.wechat:
             found.append(_CLAIM_WECHAT.filled(code=code))
         if self.telegram:
             found.append(_CLAIM_TELEGRAM.filled(name=self.telegram, code=code))
-        if found:
-            found.append(_SERVE)
-        return [words.say(language) for words in found]
+        return [words.say(language) for words in found] if len(found) > 1 else []
 
 
 _CLAIM_QQ = Words("QQ：用你自己的号私聊小号，发 {code}", "QQ: send {code} to the spare account, from your own")
