@@ -232,11 +232,13 @@ class Outbox:
                 self._log.append(Kind.DELIVERY_CUT, message.place, {"detail": why}, cause=message.id)
         return len(waiting) + len(cut)
 
-    def settle(self) -> None:
+    def settle(self) -> list[Event]:
         """At a start: what was being handed over when the process died has an unknown outcome; it is not resent. The
-        parts behind it were certainly not handed over, and wait."""
-        for message in self._open("sending"):
+        parts behind it were certainly not handed over, and wait. The messages that this is about."""
+        doubtful = self._open("sending")
+        for message in doubtful:
             self.finished(message, Kind.DELIVERY_UNKNOWN, detail="the process ended during delivery")
+        return doubtful
 
     # Looking
 

@@ -19,6 +19,7 @@ from qingtuan.identity.accounts import Person
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Language, Words
 from qingtuan.messages import Inbound, Origin, Space, heard, whole
+from qingtuan.turn import doubtful
 from qingtuan.turn.answering import Answer, Answering
 from qingtuan.turn.beside import Beside
 from qingtuan.turn.bursts import Albums, Burst, gathers, is_news
@@ -204,7 +205,7 @@ class Desk:
         """Take up what an earlier process left: turns that did not end, answers that nothing followed, messages
         that nobody looked at. Gives their number. Called once, before any channel opens."""
         record = self._kit.record
-        record.outbox.settle()
+        doubtful.tell(self._work, record.outbox.settle())
         self.lapsing.tell()
         begun = open_turns(record.log)
         for started in begun:
