@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,6 +31,12 @@ class Words:
             for text, said in ((self.zh, _chinese), (self.en, _english))
         )
         return Words(zh, en)
+
+    @classmethod
+    def joined(cls, several: Iterable[Words]) -> Words | None:
+        """Several sentences behind each other; None for none."""
+        found = list(several)
+        return cls("".join(one.zh for one in found), " ".join(one.en for one in found)) if found else None
 
 
 def _chinese(value: object) -> object:

@@ -14,7 +14,8 @@ from tests.fakes.turns import GROUP, GUEST, MEMBER, OWNER_QQ, World, calls, in_o
 from tests.turn.conftest import Opener
 
 # A scan of an index is fine where the index holds only what is open; `SCAN t` alone is the whole table.
-WHOLE = re.compile(r"SCAN (?:events|inbox|outbox|parts|e|i|o|p)\b(?! USING (?:COVERING )?INDEX \w+_open)")
+_TABLES = "events|inbox|outbox|parts|overheard|media_files|e|i|o|p|f"
+WHOLE = re.compile(rf"SCAN (?:{_TABLES})\b(?! USING (?:COVERING )?INDEX \w+_open)")
 
 
 def plans(world: World, statements: set[str]) -> dict[str, list[str]]:
@@ -43,6 +44,8 @@ async def test_no_statement_of_a_conversation_reads_a_whole_table(open_world: Op
     await world.say("再约")
     world.clock.advance(timedelta(minutes=31))
     await world.say("好")
+    await world.say("今天好热", MEMBER, GROUP, addressed=False)
+    await world.say("总结上面", MEMBER, GROUP)
     await world.say("/clear")
     await world.desk.recover()
     world.database._connection.set_trace_callback(None)

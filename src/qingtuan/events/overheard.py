@@ -83,11 +83,10 @@ class Overhearing:
                     (*where, inbound.account, person, inbound.time.isoformat(), self._now(), text[:MOST_CHARS]),
                 )
             self._database.execute(
-                "DELETE FROM overheard WHERE space = ? AND number <= (SELECT number FROM overheard WHERE space = ?"
-                " ORDER BY number DESC LIMIT 1 OFFSET ?)",
-                (space, space, MOST),
+                "DELETE FROM overheard WHERE space = ? AND (heard < ? OR number <= (SELECT number FROM overheard"
+                " WHERE space = ? ORDER BY number DESC LIMIT 1 OFFSET ?))",
+                (space, self._since(), space, MOST),
             )
-            self.prune()
 
     def _twice(self, inbound: Inbound, text: str) -> bool:
         """Whether another account of the assistant has heard the same."""
@@ -101,14 +100,16 @@ class Overhearing:
         return round(self._clock.now().timestamp() * 1000)
 
     def prune(self) -> None:
-        """Delete what has been kept long enough."""
-        before = self._now() - round(LONGEST.total_seconds() * 1000)
-        self._database.execute("DELETE FROM overheard WHERE heard < ?", (before,))
+        """Delete what has been kept long enough, in every group: it goes through all that is kept."""
+        self._database.execute("DELETE FROM overheard WHERE heard < ?", (self._since(),))
+
+    def _since(self) -> int:
+        return self._now() - round(LONGEST.total_seconds() * 1000)
 
     def unused(self, group: Space, *, after: datetime | None = None) -> list[Overheard]:
         """What was said in a group, oldest first, and was not copied into a turn yet; only what was heard after a
         moment."""
-        since = self._now() - round(LONGEST.total_seconds() * 1000)
+        since = self._since()
         if after is not None:
             since = max(since, round(after.timestamp() * 1000))
         rows = self._database.rows(
@@ -126,8 +127,8 @@ class Overhearing:
     def find(self, channel: str, group: Space, message_id: str) -> Overheard | None:
         """A message by its id."""
         row = self._database.row(
-            "SELECT * FROM overheard WHERE channel = ? AND space = ? AND message_id = ?",
-            (channel, str(group), message_id),
+            "SELECT * FROM overheard WHERE channel = ? AND space = ? AND message_id = ? AND heard >= ?",
+            (channel, str(group), message_id, self._since()),
         )
         return _overheard(row) if row else None
 

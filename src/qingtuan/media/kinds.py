@@ -18,11 +18,6 @@ class Nature:
     extension: str
     """Without the dot."""
 
-    @property
-    def viewable(self) -> bool:
-        """Whether models that see take it as it is."""
-        return self.media_type in VIEWABLE
-
 
 VIEWABLE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """The pictures that every maker of models that see accepts."""

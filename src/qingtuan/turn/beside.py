@@ -34,7 +34,7 @@ MOST_CHARS_ASKED = 12_000
 LONGEST_QUOTE = 4000
 """Characters of what a message quotes; the middle of a longer text is left out."""
 _PRUNE_EVERY = 3600.0
-"""Seconds. Nobody reads what is older meanwhile."""
+"""Seconds."""
 _ASKS = re.compile(
     r"上面|上述|以上|前面|刚才|刚刚|总结|概括|聊了|聊的|说了|说的|讨论|他们|她们|大家|群里|谁说|记录|爬楼"
     r"|above|summar|recap|catch.?up|discuss|they|everyone|said|talk",
@@ -129,7 +129,8 @@ class Beside:
             self.kit.record.log.append(
                 Kind.TALK_OVERHEARD, _place(message, one.person), payload, origin=Origin.FORWARD, cause=message.id
             )
-        self.overhearing.use([one.number for one in taken])
+        if taken:
+            self.overhearing.use([one.number for one in taken])
 
     def _cleared(self, message: Event) -> datetime | None:
         """When the context of the session was emptied last: what was said before is not taken up again."""

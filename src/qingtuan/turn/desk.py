@@ -122,7 +122,7 @@ class Desk:
         inbound = heard(whole(inbound))
         if not inbound.signed:
             # It is nobody's, whatever it says of itself: nothing follows from it.
-            self._silence.keep(inbound, Refused(Reason.UNSIGNED), None)
+            self.ignore(inbound, Reason.UNSIGNED)
             return Taken("ignored")
         before = self._inbox.find(inbound.channel, inbound.space, inbound.message_id)
         if before is not None and not (inbound.edited and is_news(inbound, self._inbox.versions(before))):
@@ -162,10 +162,14 @@ class Desk:
             return await self.set_off(stored)
         return stored
 
+    def ignore(self, inbound: Inbound, reason: Reason) -> None:
+        """Write down that a message was not taken in, for a reason that its channel knows. Raises `StorageFailed`."""
+        self._silence.keep(whole(inbound), Refused(reason), None)
+
     def broken(self, inbound: Inbound, error: Exception) -> Taken:
         """A message that cannot be handled, whatever it is, is ignored: given in once more it would break again.
         Raises `StorageFailed`."""
-        self._silence.keep(whole(inbound), Refused(Reason.BROKEN), None)
+        self.ignore(inbound, Reason.BROKEN)
         self._kit.record.log.append(Kind.CHORE_FAILED, Place(None, inbound.space), {"detail": repr(error)})
         return Taken("ignored")
 

@@ -57,9 +57,12 @@ class Recent:
 
     def newest(self, space: Space) -> str | None:
         """The id of the newest message that came in from a chat."""
+        # The kinds stand as in the index of talk: else SQLite sorts all that ever came from the chat.
         row = self._log.database.row(
-            "SELECT message_id FROM inbox WHERE channel = ? AND space = ? ORDER BY event DESC LIMIT 1",
-            (CHANNEL, str(space)),
+            "SELECT i.message_id FROM events AS e CROSS JOIN inbox AS i ON i.event = e.id WHERE e.space = ?"
+            " AND (e.kind = 'message.received' OR e.kind = 'message.sent') AND i.channel = ?"
+            " ORDER BY e.seq DESC LIMIT 1",
+            (str(space), CHANNEL),
         )
         return row["message_id"] if row else None
 

@@ -91,8 +91,3 @@ def at_segment(user_id: str) -> dict[str, Any]:
 def image_segment(file: str) -> dict[str, Any]:
     """A picture: `base64://…`, or the path of a file that was uploaded."""
     return {"type": "image", "data": {"file": file}}
-
-
-def record_segment(file: str) -> dict[str, Any]:
-    """A voice message."""
-    return {"type": "record", "data": {"file": file}}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -148,10 +148,6 @@ class Line:
         self.lose()
         with suppress(Exception):
             await self._socket.close(code, reason)
-
-
-Taker = Callable[[Line, Mapping[str, Any]], Awaitable[None]]
-"""Takes an event; the next one of its connection is given only when it returns."""
 
 
 def _answer(found: Mapping[str, Any]) -> Answer:

@@ -183,9 +183,7 @@ class TelegramEntry:
         notes = list(self._closed_to.values())[-1:]
         if self._line.connected and self._line.me is not None and not self._line.me.reads_groups:
             notes.append(_PRIVACY)
-        if not notes:
-            return None
-        return Words("".join(note.zh for note in notes), " ".join(note.en for note in notes))
+        return Words.joined(notes)
 
     def _heard(self, event: Event) -> None:
         if (closed := self._buttons.closed(event)) is not None and (ref := Ref.parse(closed[1])) is not None:

@@ -100,6 +100,7 @@ class WeChat:
             item = await self._file(part.attachment, polling, chat.user)
         except (ActionFailed, NetworkError, QingtuanError) as error:
             return self._not_uploaded(error, _client_id(message, part), polling, chat)
+        self._uploads.pop(_client_id(message, part), None)
         return await self._hand_over(item, _client_id(message, part), polling, chat)
 
     def _way(self, message: Outbound) -> tuple[Polling, Chat] | None:

@@ -90,7 +90,7 @@ class WeChatEntry:
             else "starting"
             if any(state.kind == "starting" for state in states)
             else "disconnected",
-            Words(" ".join(one.zh for one in troubles), " ".join(one.en for one in troubles)) if troubles else None,
+            Words.joined(troubles),
             ", ".join(polling.login.account for polling in bots),
             works.intake.last if works else None,
             works.deliveries.last if works else None,
@@ -166,7 +166,7 @@ class WeChatEntry:
         deliveries = Deliveries(channel, around.log)
         deliveries.start()
         intake = Intake(CHANNEL, around.desk, around.clock)
-        hearing = Hearing(around.log, around.clock, store, intake, deliveries.wake)
+        hearing = Hearing(around, store, intake, deliveries.wake)
         ground = Ground(store, around.clock, hearing.hear, self._ended)
         return _Works(ilink, channel, deliveries, intake, hearing, ground, TypingSign(around.clock))
 

@@ -6,29 +6,29 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from qingtuan.channels.entry import Surroundings
 from qingtuan.channels.intake import Intake
 from qingtuan.channels.wxclaw.inbound import CHANNEL, Said, Unread, read
 from qingtuan.channels.wxclaw.store import Store
-from qingtuan.clock import Clock
 from qingtuan.events.inbox import Inbox
 from qingtuan.events.kinds import Kind
-from qingtuan.events.log import Log, Place
+from qingtuan.events.log import Log
 from qingtuan.identity.access import Reason
-from qingtuan.messages import Space
+from qingtuan.messages import Inbound, Space
 
 
 class Hearing:
     """Takes in the messages of all bots."""
 
-    def __init__(self, log: Log, clock: Clock, store: Store, intake: Intake, wake: Callable[[Space], None]) -> None:
+    def __init__(self, around: Surroundings, store: Store, intake: Intake, wake: Callable[[Space], None]) -> None:
         """`wake`: what waited for a person may go out now."""
-        self._log = log
-        self._clock = clock
+        self._clock = around.clock
+        self._desk = around.desk
         self._store = store
         self._intake = intake
         self._wake = wake
-        self._inbox = Inbox(log)
-        self._restored = _restored(log)
+        self._inbox = Inbox(around.log)
+        self._restored = _restored(around.log)
 
     async def hear(self, account: str, message: Any) -> None:
         """One message of an account. Returns once it is stored, or known, or ignored. Raises `StorageFailed`."""
@@ -61,8 +61,7 @@ class Hearing:
             self._ignore(unread.space, unread.message_id, Reason.GROUP_CLOSED)
 
     def _ignore(self, space: Space, message_id: str, reason: Reason) -> None:
-        payload = {"channel": CHANNEL, "message_id": message_id, "reason": str(reason), "hash": "", "told": False}
-        self._log.append(Kind.MESSAGE_IGNORED, Place(None, space), payload)
+        self._desk.ignore(Inbound(CHANNEL, space.id, space, message_id, "", self._clock.now()), reason)
 
 
 def _restored(log: Log) -> datetime | None:
