@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qingtuan.channels.telegram.ids import Ref, cut, units
-from qingtuan.channels.telegram.inbound import Left, Me, Membership, Moved, Nothing, Press, Reading
+from qingtuan.channels.telegram.inbound import BotMembership, Left, Me, Moved, Nothing, Press, Reading
 from qingtuan.identity.accounts import is_account, is_shared
 from qingtuan.messages import Inbound, Origin, Space
 
@@ -77,7 +77,7 @@ def test_the_measured_updates_say_what_they_say(wire: Mapping[str, Any], name: s
 def test_the_measured_updates_are_what_they_are(wire: Mapping[str, Any]) -> None:
     assert READING.read(wire["group_command_other_bot"]) == Nothing("a command of another bot")
     assert READING.read(wire["reaction"]) == Nothing("not asked for")
-    assert READING.read(wire["my_chat_member_blocked"]) == Membership(5, "out")
+    assert READING.read(wire["my_chat_member_blocked"]) == BotMembership(5, "out")
     press = READING.read(wire["callback"])
     assert isinstance(press, Press)
     assert (press.query, press.data, press.inbound.quotes) == ("2147483", "approve:42", "9")

@@ -106,7 +106,7 @@ async def test_a_picture_that_somebody_sends_is_kept(telegram: Room) -> None:
 
 async def test_somebody_sees_that_it_writes(telegram: Room) -> None:
     one = entry(telegram)
-    one._line.up()
+    one._state.up()
     await one.typing(PRIVATE, on=True)
     await one.typing(PRIVATE, on=False)
     assert telegram.server.called("sendChatAction") == [{"chat_id": 5, "action": "typing"}]

@@ -303,7 +303,7 @@ async def test_a_socks_proxy_without_its_package_is_said_at_the_start(tmp_path: 
     async with room(tmp_path, tools=None, CHANNELS__TELEGRAM__PROXY="socks5://127.0.0.1:1") as telegram:
         await telegram.open()
         assert telegram.entries is not None
-        assert "httpx[socks]" in telegram.entries.failed["telegram"].words.en
+        assert "pip install socksio" in telegram.entries.failed["telegram"].words.en
 
 
 async def test_the_space_of_a_group_is_its_number(telegram: Room) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from qingtuan.channels.foreign import is_deeper
 from qingtuan.channels.http.problems import malformed
 from qingtuan.language import Words
 
@@ -29,24 +30,10 @@ def parsed(data: bytes) -> Any:
         raise malformed(Words("有半个字符（孤立的代理项）。", "A lone surrogate is not a character.")) from error
     except (ValueError, RecursionError) as error:
         raise malformed(Words("不是有效的 JSON（UTF-8）。", "The body is not valid JSON in UTF-8.")) from error
-    if not _shallow(value):
+    if is_deeper(value, DEEPEST):
         raise malformed(Words("JSON 套得太深。", "The JSON is nested too deeply."))
     return value
 
 
 def _constant(name: str) -> float:
     raise ValueError(name)
-
-
-def _shallow(value: Any) -> bool:
-    level = [value]
-    for _ in range(DEEPEST + 1):
-        if not level:
-            return True
-        level = [
-            inner
-            for one in level
-            if isinstance(one, (dict, list))
-            for inner in (one.values() if isinstance(one, dict) else one)
-        ]
-    return not level

@@ -23,7 +23,7 @@ from qingtuan.channels.http import sse
 from qingtuan.channels.http.chat import LONGEST, begun
 from qingtuan.channels.http.files import MOST, Keep, kept, linked
 from qingtuan.channels.http.front import CALLER, Caller
-from qingtuan.channels.http.housekeeping import Line, apart, kept_out
+from qingtuan.channels.http.housekeeping import Spoken, apart, kept_out
 from qingtuan.channels.http.ports import Ports
 from qingtuan.channels.http.problems import NOTHING_THERE, Declined, malformed
 from qingtuan.channels.http.reconciling import Shown
@@ -159,7 +159,7 @@ def completion_routes(talk: Talk, ports: Ports) -> APIRouter:
     ) -> Response:
         caller: Caller = request.scope[CALLER]
         head = _Head(ports)
-        if (title := kept_out([Line(one.role, _text(one.content)) for one in asked.messages])) is not None:
+        if (title := kept_out([Spoken(one.role, _text(one.content)) for one in asked.messages])) is not None:
             return _at_once(head, title, asked)
         session = session_name(header_text(x_session_id or x_openwebui_chat_id)) or session_of(
             caller.account, asked.messages

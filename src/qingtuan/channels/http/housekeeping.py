@@ -32,14 +32,14 @@ _TITLE_REQUESTS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Spoken:
     """One message of a request, as text."""
 
     role: str
     text: str
 
 
-def kept_out(lines: Sequence[Line]) -> str | None:
+def kept_out(lines: Sequence[Spoken]) -> str | None:
     """The answer to a request that is no message; None for talk."""
     asked = next((line.text for line in reversed(lines) if line.role == "user"), "")
     if _TASK.match(asked) and (history := _HISTORY.search(asked)):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from html import unescape
 from typing import Any
 
+from qingtuan.channels.foreign import one_line
 from qingtuan.channels.onebot.segments import Segment
 
 _LARGEST = 100_000
@@ -80,7 +81,7 @@ def _of_xml(card: str) -> tuple[str, str, str]:
 
 
 def _lines(title: str, about: str, address: str) -> str:
-    flat = [" ".join(text.split())[:_LINE] for text in (title, about)]
+    flat = [one_line(text, _LINE) for text in (title, about)]
     address = address.strip()
     known = re.fullmatch(r"(?:https?|mqqapi|weixin|m)://\S+|[\w.\-]+\.[a-z]{2,}/\S*", address)
     return "\n".join(line for line in (*flat, address[:_ADDRESS] if known else "") if line)

@@ -30,6 +30,7 @@ from qingtuan.channels.onebot.inbound import (
 from qingtuan.channels.onebot.lines import Account, Accounts
 from qingtuan.channels.onebot.recent import Recent
 from qingtuan.channels.onebot.wire import Line
+from qingtuan.channels.proxy import check_proxy
 from qingtuan.errors import SettingsWrong, StorageFailed
 from qingtuan.language import Words
 from qingtuan.messages import Outbound, Space
@@ -117,6 +118,7 @@ class OneBotEntry:
         secret = token.get_secret_value().strip() if token else ""
         if not secret:
             raise SettingsWrong(_NO_TOKEN)
+        check_proxy("channels.onebot.proxy", self._settings.proxy, "python_socks")
         from qingtuan.channels import nonebot  # heavy
         from qingtuan.channels.onebot.adapter import Wired
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from qingtuan.channels.foreign import one_line
 from qingtuan.channels.onebot.cards import card_text, shared_text
 from qingtuan.channels.onebot.faces import face
 from qingtuan.channels.onebot.segments import Segment, read_segments
@@ -96,7 +97,7 @@ def speaker(message: Mapping[str, Any]) -> str:
     found: Mapping[str, Any] = sender if isinstance(sender, Mapping) else message
     number = str(found.get("user_id") or message.get("user_id") or "")[:20]
     names = (found.get("card"), found.get("nickname"), found.get("name"))
-    name = next((" ".join(one.split())[:30] for one in names if isinstance(one, str) and one.strip()), "")
+    name = next((one_line(one, 30) for one in names if isinstance(one, str) and one.strip()), "")
     account = f"qq:{number}" if number.isdecimal() and number != "0" else "不知是谁"
     return f"{account}（{name}）" if name else account
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from qingtuan.channels.foreign import one_line
 from qingtuan.channels.onebot.cards import card_text, shared_text
 from qingtuan.channels.onebot.faces import face
 from qingtuan.channels.onebot.segments import Segment, read_segments
@@ -410,4 +411,4 @@ def _nickname(sender: Mapping[str, Any]) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())[:200]
+    return one_line(text, 200)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from qingtuan.channels.foreign import text_in
 from qingtuan.errors import LoginFailed
 from qingtuan.language import Words
 from qingtuan.storage.files import read_regular, write_atomic
@@ -52,16 +53,16 @@ class NapCat:
     async def state(self) -> LoginState:
         """How far the login has come; with a fresh QR code where the old one is gone. Raises `LoginFailed`."""
         found = await self._call("QQLogin/CheckLoginStatus")
-        code, online = _text(found, "qrcodeurl"), found.get("isLogin") is True
+        code, online = text_in(found, "qrcodeurl"), found.get("isLogin") is True
         if not online and not code:
-            code = _text(await self._call("QQLogin/RefreshQRcode"), "qrcodeurl")
-        return LoginState(online, code, _text(found, "loginError"))
+            code = text_in(await self._call("QQLogin/RefreshQRcode"), "qrcodeurl")
+        return LoginState(online, code, text_in(found, "loginError"))
 
     async def _call(self, path: str) -> Mapping[str, Any]:
         if "authorization" not in self._client.headers:
             hashed = hashlib.sha256(f"{self._token}{_SALT}".encode()).hexdigest()
             found = await self._post("auth/login", {"hash": hashed})
-            credential = _text(found, "Credential")
+            credential = text_in(found, "Credential")
             if not credential:
                 raise LoginFailed(_NOT_LET_IN, detail="a second factor is wanted" if found.get("require2FA") else "")
             self._client.headers["authorization"] = f"Bearer {credential}"
@@ -80,7 +81,7 @@ class NapCat:
         if not isinstance(value, dict) or not isinstance(value.get("data"), (dict, type(None))):
             raise LoginFailed(_NOT_NAPCAT.filled(self._client.base_url))
         if value.get("code") != 0:
-            raise LoginFailed(_NOT_LET_IN, detail=_text(value, "message"))
+            raise LoginFailed(_NOT_LET_IN, detail=text_in(value, "message"))
         return value["data"] or {}
 
 
@@ -121,16 +122,11 @@ def _web_token(path: Path) -> str:
         value = json.loads(data or b"{}")
     except ValueError:
         return ""
-    return _text(value, "token") if isinstance(value, dict) else ""
+    return text_in(value, "token") if isinstance(value, dict) else ""
 
 
 def _json(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=2).encode()
-
-
-def _text(value: Mapping[str, Any], name: str) -> str:
-    found = value.get(name)
-    return found if isinstance(found, str) else ""
 
 
 _NOT_REACHED = Words("连不上 NapCat（{}）。它在运行吗？", "NapCat ({}) cannot be reached. Does it run?")

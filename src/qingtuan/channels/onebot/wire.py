@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
 
+from qingtuan.channels.foreign import is_deeper
+
 ACTION_SECONDS = 30.0
 """How long an action other than sending may take (NapCat gives up on most after 10)."""
 LARGEST_FRAME = 64 * 1024 * 1024
@@ -126,7 +128,7 @@ class Line:
             found = json.loads(frame)
         except (ValueError, RecursionError):
             return None
-        if not isinstance(found, dict) or _is_too_deep(found):
+        if not isinstance(found, dict) or is_deeper(found, _DEEPEST):
             return None
         if "post_type" in found:
             return found
@@ -158,17 +160,3 @@ def _answer(found: Mapping[str, Any]) -> Answer:
         return Answer(found.get("data"))
     said = next((text for key in ("message", "wording", "msg") if (text := found.get(key))), "")
     raise ActionFailed(retcode if isinstance(retcode, int) else -1, str(said)[:500])
-
-
-def _is_too_deep(value: Any) -> bool:
-    level: list[Any] = [value]
-    for _ in range(_DEEPEST):
-        level = [
-            inner
-            for one in level
-            for inner in (one.values() if isinstance(one, dict) else one)
-            if isinstance(inner, (dict, list))
-        ]
-        if not level:
-            return False
-    return True

@@ -21,7 +21,7 @@ from nonebot.adapters.telegram.config import BotConfig
 from nonebot.adapters.telegram.exception import NetworkError
 from nonebot.drivers import URL, HTTPServerSetup, Request, Response, Timeout
 
-from qingtuan.channels.telegram.api import POLL_SECONDS, Said, judged
+from qingtuan.channels.telegram.api import POLL_SECONDS, Answer, judged
 
 Taker = Callable[[Any], Awaitable[bool]]
 """Stores an update; False if it could not be, and has to come again."""
@@ -87,14 +87,14 @@ class TelegramAdapter(Adapter):
             raise _Answered(said)
         return response
 
-    async def call(self, method: str, **parameters: Any) -> Said:
+    async def call(self, method: str, **parameters: Any) -> Answer:
         """See `api.Api`."""
         try:
-            return Said("done", await self._call_api(self.bot, _snake(method), **parameters))
+            return Answer("done", await self._call_api(self.bot, _snake(method), **parameters))
         except NetworkError as error:
             return self._failure(error.__cause__ or error)
 
-    async def download(self, path: str, most: int) -> bytes | Said:
+    async def download(self, path: str, most: int) -> bytes | Answer:
         """See `api.Api`."""
         config = self.bot.bot_config
         request = Request(
@@ -108,26 +108,26 @@ class TelegramAdapter(Adapter):
             async with asyncio.timeout(_UPLOAD_SECONDS), aclosing(self.driver.stream_request(request)) as pieces:  # type: ignore[attr-defined]
                 async for piece in pieces:
                     if piece.status_code != 200:
-                        return Said("refused", code=piece.status_code, description=f"HTTP {piece.status_code}")
+                        return Answer("refused", code=piece.status_code, description=f"HTTP {piece.status_code}")
                     data += piece.content or b""
                     if len(data) > most:
-                        return Said("refused", code=413, description="larger than is taken")
+                        return Answer("refused", code=413, description="larger than is taken")
         except (httpx.HTTPError, OSError, TimeoutError) as error:
             return self._failure(error)
         return bytes(data)
 
-    def _failure(self, error: BaseException) -> Said:
+    def _failure(self, error: BaseException) -> Answer:
         if isinstance(error, _Answered):
             return error.said
         state: Literal["unreached", "unanswered"] = "unreached" if isinstance(error, _NOT_WRITTEN) else "unanswered"
         detail = f"{type(error).__name__} {error}".strip()
-        return Said(state, description=detail.replace(self.bot.bot_config.token, "…"))
+        return Answer(state, description=detail.replace(self.bot.bot_config.token, "…"))
 
 
 class _Answered(Exception):
     """Carries a refusal through the adapter, which would keep only its text."""
 
-    def __init__(self, said: Said) -> None:
+    def __init__(self, said: Answer) -> None:
         super().__init__(said.description)
         self.said = said
 

@@ -14,7 +14,7 @@ UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Answer:
     """What the server said to a call, or that it said nothing."""
 
     state: Literal["done", "refused", "unreached", "unanswered"]
@@ -41,33 +41,33 @@ class Said:
 class Api(Protocol):
     """The Bot API, one method at a time."""
 
-    async def call(self, method: str, **parameters: Any) -> Said:
+    async def call(self, method: str, **parameters: Any) -> Answer:
         """Call a method (`sendMessage`); what is None is left out. Never raises for what the network or the server
         does, and never waits for ever."""
         ...
 
-    async def download(self, path: str, most: int) -> bytes | Said:
+    async def download(self, path: str, most: int) -> bytes | Answer:
         """A file, by the path that `getFile` gave. More than `most` bytes are `refused` with the code 413."""
         ...
 
 
-def judged(status: int, body: Any) -> Said:
+def judged(status: int, body: Any) -> Answer:
     """What an answer means. One that is none of the Bot API's (a proxy's page, half a body) leaves open what was done,
     unless its status says that the request was not taken."""
     if not isinstance(body, Mapping) or not isinstance(body.get("ok"), bool):
         if status in (401, 403, 404, 413, 429):
-            return Said("refused", code=status, description=f"HTTP {status}")
-        return Said("unanswered", code=status, description=f"HTTP {status}, and no answer of the Bot API")
+            return Answer("refused", code=status, description=f"HTTP {status}")
+        return Answer("unanswered", code=status, description=f"HTTP {status}, and no answer of the Bot API")
     if body["ok"]:
-        return Said("done", body.get("result"))
+        return Answer("done", body.get("result"))
     parameters = body.get("parameters")
     given = parameters if isinstance(parameters, Mapping) else {}
     code = body.get("error_code")
     code = code if isinstance(code, int) else status
     description = str(body.get("description", ""))[:500]
     if code >= 500:
-        return Said("unanswered", code=code, description=description)
-    return Said("refused", None, code, description, _seconds(given.get("retry_after")), _id(given))
+        return Answer("unanswered", code=code, description=description)
+    return Answer("refused", None, code, description, _seconds(given.get("retry_after")), _id(given))
 
 
 def _seconds(value: Any) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from qingtuan.channels.base import Delivery, Part, Waits
 from qingtuan.channels.pace import Pace, Rate
-from qingtuan.channels.telegram.api import Api, Said
+from qingtuan.channels.telegram.api import Answer, Api
 from qingtuan.channels.telegram.ids import Ref, units
 from qingtuan.channels.telegram.moves import Moves
 from qingtuan.errors import NotThere
@@ -57,7 +57,7 @@ class Ways:
     """The bytes of a file of the media store, by its hash. Raises `NotThere`."""
     ready: Callable[[], bool]
     """Whether the server can be asked for anything now."""
-    refused: Callable[[Space, Said], None]
+    refused: Callable[[Space, Answer], None]
     """Told of each message that the server did not take."""
 
 
@@ -106,7 +106,7 @@ class TelegramChannel:
         where: Params = {"message_id": there.message, **marks}
         said = await self._said(message.space, "editMessageText", {**where, **_text(part)}, _plain(part))
         if said.says("message is not modified"):
-            said = Said("done")
+            said = Answer("done")
         gone = said.says("message to edit not found") or said.says("message can't be edited")
         if self._shown is not None and (said.done or gone):
             self._shown.became(message)
@@ -142,7 +142,7 @@ class TelegramChannel:
             return "sendPhoto", {"photo": (name, content)}
         return "sendDocument", {"document": (name, content)}
 
-    async def _said(self, space: Space, method: str, given: Params, plain: Params) -> Said:
+    async def _said(self, space: Space, method: str, given: Params, plain: Params) -> Answer:
         """Call, and once more where the server's reason says how: without markup, in the chat that it has become, out
         of a topic that is gone, without a quote of what is gone, as a file. It has done nothing before."""
         given = {"chat_id": self._moves.chat(space), **given}
@@ -166,7 +166,7 @@ class TelegramChannel:
             said = await self._api.call(method, **given)
         return said
 
-    def _delivery(self, space: Space, said: Said, there: Ref | None) -> Delivery:
+    def _delivery(self, space: Space, said: Answer, there: Ref | None) -> Delivery:
         if said.done:
             return Delivery("sent", str(there or self._moves.ref(space, said.result)))
         detail = f"{said.code} {said.description}".strip()

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+from qingtuan.channels.foreign import text_in
 from qingtuan.messages import Remote
 
 DOWNLOAD_BYTES = 20 * 1024 * 1024
@@ -130,5 +131,4 @@ _LABELS: Mapping[str, Callable[[Thing], str]] = {
 
 
 def _text(of: Any, key: str) -> str:
-    value = of.get(key) if isinstance(of, Mapping) else None
-    return value[:_LONGEST] if isinstance(value, str) else ""
+    return text_in(of, key)[:_LONGEST]

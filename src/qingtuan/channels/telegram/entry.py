@@ -6,26 +6,26 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from importlib.util import find_spec
 from typing import Literal
 
 from qingtuan.channels.base import Deliveries
 from qingtuan.channels.entry import Asgi, EntryHealth, Surroundings
 from qingtuan.channels.intake import Intake
 from qingtuan.channels.nonebot import driver_of
+from qingtuan.channels.proxy import check_proxy
 from qingtuan.channels.telegram.adapter import TelegramAdapter, config_of, hide_token
-from qingtuan.channels.telegram.api import Said
+from qingtuan.channels.telegram.api import Answer
 from qingtuan.channels.telegram.buttons import Buttons
 from qingtuan.channels.telegram.channel import TelegramChannel, Ways
 from qingtuan.channels.telegram.contents import DOWNLOAD_BYTES, reference
 from qingtuan.channels.telegram.ids import Ref
-from qingtuan.channels.telegram.inbound import CHANNEL, Left, Membership
+from qingtuan.channels.telegram.inbound import CHANNEL, BotMembership, Left
 from qingtuan.channels.telegram.moves import Moves
-from qingtuan.channels.telegram.receiving import Connection, Line, Taking
+from qingtuan.channels.telegram.receiving import Connection, State, Taking
 from qingtuan.channels.telegram.streaming import Streams
 from qingtuan.channels.telegram.topics import topic_of
 from qingtuan.channels.telegram.webhook import bounded
-from qingtuan.errors import FetchFailed, SettingsWrong, StorageFailed
+from qingtuan.errors import FetchFailed, StorageFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
 from qingtuan.language import Words
@@ -51,20 +51,20 @@ class TelegramEntry:
         hide_token(token)
         log = around.log
         self._api = adapter
-        self._line = Line()
+        self._state = State()
         self._moves = Moves(log)
         self._buttons = Buttons(around.kit)
         self._intake = Intake(CHANNEL, around.desk, around.clock)
-        self._taking = Taking(self._intake, self._buttons, self._moves, self._line, adapter)
+        self._taking = Taking(self._intake, self._buttons, self._moves, self._state, adapter)
         self._taking.language = lambda: around.kit.texts.language
         self._taking.memberships = self._member
-        self._connection = Connection(adapter, self._line, around.clock)
+        self._connection = Connection(adapter, self._state, around.clock)
         ways = Ways(
             render=around.render,
             buttons=self._buttons.under,
             topic=partial(topic_of, log),
             read=around.read,
-            ready=lambda: self._line.reachable,
+            ready=lambda: self._state.reachable,
             refused=self._refused,
         )
         self._streams = Streams(adapter, self._moves, log, around.kit.stage, around.clock)
@@ -72,7 +72,7 @@ class TelegramEntry:
         self._deliveries: Deliveries | None = None
         self._running: asyncio.Task[None] | None = None
         self._unlisten: Callable[[], None] = lambda: None
-        self._tidying: set[asyncio.Task[Said]] = set()
+        self._tidying: set[asyncio.Task[Answer]] = set()
         self._closed_to: dict[Space, Words] = {}
         """Chats that the bot cannot write to, and why."""
         self._strange_at: float | None = None
@@ -92,12 +92,11 @@ class TelegramEntry:
         return {"/telegram": bounded(asgi)}
 
     async def start(self) -> None:
-        if (self._settings.proxy or "").startswith("socks") and find_spec("socksio") is None:
-            raise SettingsWrong(_NO_SOCKS)
+        check_proxy("channels.telegram.proxy", self._settings.proxy)
         log = self._around.log
         self._deliveries = Deliveries(self._channel, log)
         self._deliveries.start()
-        self._line.changed = self._deliveries.wake_all
+        self._state.changed = self._deliveries.wake_all
         self._unlisten = log.listen(self._heard)
         self._streams.start(shows=self._settings.stream)
         self._running = asyncio.create_task(self._run(), name="telegram in")
@@ -121,26 +120,26 @@ class TelegramEntry:
             await self._deliveries.close()
 
     def health(self) -> EntryHealth:
-        line = self._line
-        state: Literal["starting", "connected", "disconnected"] = "connected" if line.connected else "disconnected"
-        if not line.connected and line.words is None:
+        found = self._state
+        state: Literal["starting", "connected", "disconnected"] = "connected" if found.connected else "disconnected"
+        if not found.connected and found.words is None:
             state = "starting"
-        words = line.words or self._note()
-        account = f"@{line.me.username}" if line.me and line.me.username else None
+        words = found.words or self._note()
+        account = f"@{found.me.username}" if found.me and found.me.username else None
         held = self._deliveries.held() if self._deliveries else ()
         last = self._intake.last, self._deliveries.last if self._deliveries else None
         return EntryHealth(CHANNEL, state, words, account, *last, held=held)
 
     async def typing(self, space: Space, *, on: bool) -> None:
         """Show that something is being written, where somebody last wrote (`presence.Signs`); it goes out by itself."""
-        if on and self._line.reachable:
+        if on and self._state.reachable:
             topic = self._taking.topics.get(space)
             where = {"chat_id": self._moves.chat(space), "message_thread_id": topic}
             await self._api.call("sendChatAction", action="typing", **where)
 
     def spares(self, space: Space) -> bool:
         """Whether a line that it takes long says anything new: not where the answer is read while it grows."""
-        return self._line.reachable and not self._streams.shows(space)
+        return self._state.reachable and not self._streams.shows(space)
 
     async def fetch(self, remote: Remote) -> Blob:
         """What a message left with Telegram (`media.remote.Fetcher`)."""
@@ -159,7 +158,7 @@ class TelegramEntry:
             # A server of one's own in local mode names a file on its disk.
             raise FetchFailed(_GONE, detail="the server gave no path to download from")
         content = await self._api.download(path, DOWNLOAD_BYTES)
-        if isinstance(content, Said):
+        if isinstance(content, Answer):
             words = _TOO_LARGE if content.code == 413 else _GONE
             raise FetchFailed(words, detail=content.description, again=_again(content))
         return Blob(content, remote.name or path.rpartition("/")[2])
@@ -173,7 +172,7 @@ class TelegramEntry:
                 else:
                     await self._connection.deliver(f"{self._settings.webhook_url}/telegram", self._api.secret)
             except Exception as error:  # noqa: BLE001 (the edge of a channel)
-                self._line.down(_BROKEN)
+                self._state.down(_BROKEN)
                 with suppress(StorageFailed):
                     self._around.log.append(Kind.CHORE_FAILED, Place(), {"detail": repr(error)})
                 await self._around.clock.sleep(_BROKEN_SECONDS)
@@ -181,7 +180,7 @@ class TelegramEntry:
     def _note(self) -> Words | None:
         """What the owner should know of a bot that works."""
         notes = list(self._closed_to.values())[-1:]
-        if self._line.connected and self._line.me is not None and not self._line.me.reads_groups:
+        if self._state.connected and self._state.me is not None and not self._state.me.reads_groups:
             notes.append(_PRIVACY)
         return Words.joined(notes)
 
@@ -193,7 +192,7 @@ class TelegramEntry:
             self._tidying.add(task)
             task.add_done_callback(self._tidying.discard)
 
-    def _member(self, membership: Membership | Left) -> None:
+    def _member(self, membership: BotMembership | Left) -> None:
         desk = self._around.desk.membership
         if isinstance(membership, Left):
             desk.left(CHANNEL, membership.group, membership.account)
@@ -211,7 +210,7 @@ class TelegramEntry:
             space = _space_of(membership.chat, self._moves)
             self._closed_to[space] = _BLOCKED if membership.chat > 0 else _REMOVED
 
-    def _refused(self, space: Space, said: Said) -> None:
+    def _refused(self, space: Space, said: Answer) -> None:
         if said.code == 403:
             self._closed_to[space] = _REMOVED if space.is_group else _BLOCKED
 
@@ -234,15 +233,10 @@ def _space_of(chat: int, moves: Moves) -> Space:
     return Space("private" if chat > 0 else "group", f"tg:{origin}")
 
 
-def _again(said: Said) -> bool:
+def _again(said: Answer) -> bool:
     return said.state != "refused" or said.code == 429
 
 
-_NO_SOCKS = Words(
-    "channels.telegram.proxy 写的是 socks 代理，还缺一个包：pip install 'httpx[socks]'；或者换成 http:// 的代理。",
-    "channels.telegram.proxy is a SOCKS proxy, for which a package is missing: pip install 'httpx[socks]'; or use an"
-    " http:// proxy.",
-)
 _BROKEN = Words(
     "Telegram 这边出错了，半分钟后再试；详情在 qingtuan events 的 chore.failed 里。",
     "Something broke on the way to Telegram; it is tried again. See chore.failed in qingtuan events.",

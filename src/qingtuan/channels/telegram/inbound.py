@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Literal
 
+from qingtuan.channels.foreign import one_line, text_in
 from qingtuan.channels.telegram.contents import label_of, remotes_of
 from qingtuan.channels.telegram.ids import Ref, cut, units
 from qingtuan.messages import Inbound, Material, Origin, Space
@@ -44,7 +45,7 @@ class Press:
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
+class BotMembership:
     """What the bot may do in a chat has changed."""
 
     chat: int
@@ -77,7 +78,7 @@ class Nothing:
     reason: str
 
 
-Read = Inbound | Press | Membership | Left | Moved | Nothing
+Read = Inbound | Press | BotMembership | Left | Moved | Nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class Reading:
         if change := update.get("my_chat_member"):
             before, there = (_is_there(change[name]) for name in ("old_chat_member", "new_chat_member"))
             by = f"tg:{int(change['from']['id'])}" if there and not before else ""
-            return Membership(int(change["chat"]["id"]), "in" if there else "out", by)
+            return BotMembership(int(change["chat"]["id"]), "in" if there else "out", by)
         return Nothing("not asked for")
 
     def space(self, chat: Mapping[str, Any]) -> Space:
@@ -185,7 +186,7 @@ class Reading:
 
     def _quoted(self, message: Mapping[str, Any]) -> tuple[str | None, tuple[Material, ...]]:
         """The message that is quoted, and its words as far as they are not known here."""
-        part = _text(message.get("quote"), "text")
+        part = text_in(message.get("quote"), "text")
         replied = message.get("reply_to_message")
         # The first message of a topic stands under every other one of it.
         if isinstance(replied, Mapping) and "forum_topic_created" not in replied:
@@ -227,7 +228,7 @@ def _words(message: Mapping[str, Any]) -> tuple[str, Sequence[Mapping[str, Any]]
     """The words of a message, or those under its picture, whole, and what is marked in them."""
     key = "text" if "text" in message else "caption"
     entities = message.get("entities" if key == "text" else "caption_entities") or ()
-    return _text(message, key), [entity for entity in entities if isinstance(entity, Mapping)]
+    return text_in(message, key), [entity for entity in entities if isinstance(entity, Mapping)]
 
 
 def _said(text: str, entities: Sequence[Mapping[str, Any]], me: Me) -> str:
@@ -327,7 +328,7 @@ def _origin_name(origin: Any) -> str:
     if not isinstance(origin, Mapping):
         return ""
     of = origin.get("sender_user") or origin.get("sender_chat") or origin.get("chat")
-    return _name(of) if isinstance(of, Mapping) else _text(origin, "sender_user_name")[:_LONGEST_NAME]
+    return _name(of) if isinstance(of, Mapping) else text_in(origin, "sender_user_name")[:_LONGEST_NAME]
 
 
 def _is_there(member: Mapping[str, Any]) -> bool:
@@ -336,17 +337,12 @@ def _is_there(member: Mapping[str, Any]) -> bool:
 
 
 def _name(of: Mapping[str, Any]) -> str:
-    parts = (_text(of, "title"), _text(of, "first_name"), _text(of, "last_name"))
-    return " ".join(" ".join(part for part in parts if part).split())[:_LONGEST_NAME]
+    parts = (text_in(of, "title"), text_in(of, "first_name"), text_in(of, "last_name"))
+    return one_line(" ".join(parts), _LONGEST_NAME)
 
 
 def _album(message: Mapping[str, Any]) -> str | None:
-    return _text(message, "media_group_id") or None
-
-
-def _text(of: Any, key: str) -> str:
-    value = of.get(key) if isinstance(of, Mapping) else None
-    return value if isinstance(value, str) else ""
+    return text_in(message, "media_group_id") or None
 
 
 def _time(seconds: Any) -> datetime:

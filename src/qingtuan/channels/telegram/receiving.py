@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from qingtuan.channels.intake import Intake
-from qingtuan.channels.telegram.api import POLL_SECONDS, UPDATES, Api, Said
+from qingtuan.channels.telegram.api import POLL_SECONDS, UPDATES, Answer, Api
 from qingtuan.channels.telegram.buttons import Buttons
 from qingtuan.channels.telegram.ids import Ref
-from qingtuan.channels.telegram.inbound import Left, Me, Membership, Moved, Press, Reading
+from qingtuan.channels.telegram.inbound import BotMembership, Left, Me, Moved, Press, Reading
 from qingtuan.channels.telegram.moves import Moves
 from qingtuan.clock import Clock
 from qingtuan.errors import StorageFailed
@@ -32,7 +32,7 @@ _STALE_SECONDS = 6 * 24 * 3600.0
 
 
 @dataclass(slots=True)
-class Line:
+class State:
     """How the connection to the server is, for whoever asks."""
 
     me: Me | None = None
@@ -60,23 +60,23 @@ class Line:
 class Taking:
     """Takes updates, one after the other."""
 
-    def __init__(self, intake: Intake, buttons: Buttons, moves: Moves, line: Line, api: Api) -> None:
+    def __init__(self, intake: Intake, buttons: Buttons, moves: Moves, state: State, api: Api) -> None:
         self._intake = intake
         self._buttons = buttons
         self._moves = moves
-        self._line = line
+        self._state = state
         self._api = api
         self._taken: OrderedDict[int, None] = OrderedDict()
         self._one_by_one = asyncio.Lock()
-        self.memberships: Callable[[Membership | Left], None] = lambda _: None
+        self.memberships: Callable[[BotMembership | Left], None] = lambda _: None
         self.language: Callable[[], Language] = lambda: "zh"
         self.topics: dict[Space, int | None] = {}
         """By chat the topic in which somebody last wrote."""
-        self._answering: set[asyncio.Task[Said]] = set()
+        self._answering: set[asyncio.Task[Answer]] = set()
 
     async def take(self, update: Any) -> bool:
         """Store what an update brings; False if it could not be stored and has to come again."""
-        if self._line.me is None:
+        if self._state.me is None:
             return False
         if (number := number_of(update)) is None:
             return True
@@ -84,7 +84,7 @@ class Taking:
             if number in self._taken:
                 return True
             try:
-                await self._store(update, self._line.me)
+                await self._store(update, self._state.me)
             except StorageFailed:
                 return False
             self._taken[number] = None
@@ -106,7 +106,7 @@ class Taking:
                 await self._press(press)
             case Moved(old, new):
                 self._moves.learn(old, new)
-            case Membership() | Left() as change:
+            case BotMembership() | Left() as change:
                 self.memberships(change)
 
     def _note_topic(self, inbound: Inbound) -> None:
@@ -127,9 +127,9 @@ class Taking:
 class Connection:
     """Keeps the line to the server: finds out who the bot is, and has the updates come."""
 
-    def __init__(self, api: Api, line: Line, clock: Clock) -> None:
+    def __init__(self, api: Api, state: State, clock: Clock) -> None:
         self._api = api
-        self._line = line
+        self._state = state
         self._clock = clock
         self._failures = 0
         self._offset: int | None = None
@@ -142,11 +142,11 @@ class Connection:
             if self._clock.monotonic() - moved > _STALE_SECONDS:
                 self._offset = None
             # After a failure the answer is wanted at once: what waits to be sent waits for it.
-            said = await self._fetch(POLL_SECONDS if self._line.connected else 0)
+            said = await self._fetch(POLL_SECONDS if self._state.connected else 0)
             if not said.done or not isinstance(said.result, list):
                 await self._pause(said)
                 continue
-            self._line.up()
+            self._state.up()
             self._failures = 0
             for update in said.result:
                 if not await take(update):
@@ -157,7 +157,7 @@ class Connection:
 
     async def confirm(self) -> None:
         """Let the server know what was taken last, so that it does not come again at the next start."""
-        if self._offset is not None and self._line.connected:
+        if self._offset is not None and self._state.connected:
             await self._fetch(0, most=1)
 
     async def deliver(self, url: str, secret: str) -> None:
@@ -172,43 +172,43 @@ class Connection:
             await self._meet(lambda: self._api.call("setWebhook", **wanted))
             while (fault := await self._webhook_fault(url)) is None or isinstance(fault, Words):
                 if fault is None:
-                    self._line.up()
+                    self._state.up()
                 else:
-                    self._line.down(fault, reachable=True)
+                    self._state.down(fault, reachable=True)
                 await self._clock.sleep(_LOOK_SECONDS)
             await self._pause(fault)
 
-    async def _webhook_fault(self, url: str) -> Words | Said | None:
+    async def _webhook_fault(self, url: str) -> Words | Answer | None:
         """What is wrong with the delivery: a sentence for the owner, or an answer after which it is set up anew."""
         said = await self._api.call("getWebhookInfo")
         info = said.result if isinstance(said.result, Mapping) else {}
         if not said.done or info.get("url") != url:
-            return said if not said.done else Said("unanswered", description="the webhook is another one")
+            return said if not said.done else Answer("unanswered", description="the webhook is another one")
         waiting, error = info.get("pending_update_count") or 0, info.get("last_error_message")
         if waiting and isinstance(error, str):
             return _NOT_DELIVERED.filled(url=url, why=error[:200], count=waiting)
         return None
 
-    async def _fetch(self, seconds: int, most: int = 100) -> Said:
+    async def _fetch(self, seconds: int, most: int = 100) -> Answer:
         given = {"offset": self._offset, "limit": most, "timeout": seconds, "allowed_updates": list(UPDATES)}
         return await self._api.call("getUpdates", **given)
 
-    async def _meet(self, prepare: Callable[[], Awaitable[Said]]) -> None:
+    async def _meet(self, prepare: Callable[[], Awaitable[Answer]]) -> None:
         """Ask who the bot is, and prepare the delivery; again and again until both have worked."""
         while True:
             said = await self._api.call("getMe")
             if said.done and (me := _me(said.result)) is not None:
-                self._line.me = me
+                self._state.me = me
                 said = await prepare()
                 if said.done:
                     self._failures = 0
-                    self._line.up()
+                    self._state.up()
                     return
             await self._pause(said)
 
-    async def _pause(self, said: Said) -> None:
+    async def _pause(self, said: Answer) -> None:
         """Wait before the next try, and say why."""
-        self._line.down(_wrong(said), reachable=self._line.me is not None and said.code in (409, 429))
+        self._state.down(_wrong(said), reachable=self._state.me is not None and said.code in (409, 429))
         seconds = _PAUSES[min(self._failures, len(_PAUSES) - 1)]
         self._failures += 1
         await self._clock.sleep(max(seconds, said.retry_after or 0.0))
@@ -227,7 +227,7 @@ def _me(result: Any) -> Me | None:
     return Me(result["id"], name if isinstance(name, str) else "", result.get("can_read_all_group_messages") is True)
 
 
-def _wrong(said: Said) -> Words:
+def _wrong(said: Answer) -> Words:
     if said is _NOT_STORED:
         return _DISK
     if said.code in (401, 404):
@@ -242,7 +242,7 @@ def _wrong(said: Said) -> Words:
 _WEBHOOK_CONNECTIONS = 10
 _LOOK_SECONDS = 300.0
 """Between two looks whether the updates are still delivered."""
-_NOT_STORED = Said("unanswered", description="an update could not be stored")
+_NOT_STORED = Answer("unanswered", description="an update could not be stored")
 _TOKEN = Words(
     "Telegram 不认这个 token：到 BotFather 那里核对，写进 .env 的 QINGTUAN_CHANNELS__TELEGRAM__TOKEN。",
     "Telegram does not know this token: compare it at BotFather, and put it into .env as"

@@ -13,7 +13,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from qingtuan.channels.telegram.api import Api, Said
+from qingtuan.channels.telegram.api import Answer, Api
 from qingtuan.channels.telegram.ids import Ref, cut, units
 from qingtuan.channels.telegram.inbound import CHANNEL
 from qingtuan.channels.telegram.moves import Moves
@@ -190,11 +190,11 @@ class Streams:
             else:
                 return  # it is not shown then; the answer comes all the same
 
-    async def _put(self, stream: _Stream, text: str) -> Said:
+    async def _put(self, stream: _Stream, text: str) -> Answer:
         async with stream.calling:
-            return Said("done") if stream.over else await self._call(stream, text)
+            return Answer("done") if stream.over else await self._call(stream, text)
 
-    async def _call(self, stream: _Stream, text: str) -> Said:
+    async def _call(self, stream: _Stream, text: str) -> Answer:
         space = _space(stream)
         chat, plain = self._moves.chat(space), {"text": text, "link_preview_options": {"is_disabled": True}}
         preview = self._previews.of(stream.place.turn or "")
@@ -210,7 +210,7 @@ class Streams:
                 self._previews.shown(stream.place, str(ref))
             except StorageFailed:
                 await self._api.call("deleteMessage", chat_id=chat, message_id=ref.message)
-                return Said("unanswered", description="it could not be written down")
+                return Answer("unanswered", description="it could not be written down")
         return said
 
     async def _end(self, turn: str, stream: _Stream) -> None:

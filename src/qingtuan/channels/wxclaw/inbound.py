@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from qingtuan.channels.foreign import text_of
 from qingtuan.identity.accounts import is_account
 from qingtuan.messages import Inbound, Material, Origin, Remote, Space
 from qingtuan.storage.files import content_hash
@@ -59,11 +60,11 @@ def read(message: Any, now: datetime) -> Said | Unread:
         return Unread("nobody")
     if message.get("message_type") not in (_USER_MESSAGE, None):
         return Unread("own")
-    user = _text(message.get("from_user_id"))
+    user = text_of(message.get("from_user_id"))
     account = f"wx:{user}"
     if not user or not is_account(account):
         return Unread("nobody")
-    space, name, token = Space("private", account), _name_of(message), _text(message.get("context_token"))
+    space, name, token = Space("private", account), _name_of(message), text_of(message.get("context_token"))
     if message.get("group_id"):
         return Unread("group", space, name, user)
     items = [item for item in _list(message.get("item_list"))[:_ITEMS] if isinstance(item, Mapping)]
@@ -101,7 +102,7 @@ def _id(value: Any) -> str:
     """A number (uint64, exact) or a text that can be an id; empty for anything else, and for 0, which means none."""
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return str(value)[:40]
-    text = _text(value)
+    text = text_of(value)
     return text if text != "0" and _ID.fullmatch(text) else ""
 
 
@@ -115,7 +116,7 @@ def _time_of(message: Mapping[str, Any], now: datetime) -> datetime:
 def _words_of(item: Mapping[str, Any]) -> str:
     if item.get("type") != _TEXT or not isinstance(said := item.get("text_item"), Mapping):
         return ""
-    return _text(said.get("text")).strip()
+    return text_of(said.get("text")).strip()
 
 
 def _remote_of(item: Mapping[str, Any]) -> Remote | None:
@@ -126,9 +127,9 @@ def _remote_of(item: Mapping[str, Any]) -> Remote | None:
             # A picture's own field goes first, as in Tencent's program.
             return _remote("image", image, key=_hex_key(image.get("aeskey")), size=size)
         case 3 if isinstance(voice := item.get("voice_item"), Mapping):
-            return _remote("audio", voice, transcript=_text(voice.get("text")))
+            return _remote("audio", voice, transcript=text_of(voice.get("text")))
         case 4 if isinstance(file := item.get("file_item"), Mapping):
-            return _remote("file", file, name=_text(file.get("file_name"))[:255], size=_whole(file.get("len")))
+            return _remote("file", file, name=text_of(file.get("file_name"))[:255], size=_whole(file.get("len")))
         case 5 if isinstance(video := item.get("video_item"), Mapping):
             return _remote("video", video, size=_whole(video.get("video_size")))
     return None
@@ -145,7 +146,7 @@ def _remote(
 ) -> Remote | None:
     media = item.get("media")
     media = media if isinstance(media, Mapping) else {}
-    param, url = _text(media.get("encrypt_query_param")), _text(media.get("full_url"))
+    param, url = text_of(media.get("encrypt_query_param")), text_of(media.get("full_url"))
     if not (param or url or transcript):
         return None
     key = key or key_of(media.get("aes_key"))
@@ -156,7 +157,7 @@ def _remote(
 def key_of(value: Any) -> bytes | None:
     """The key of a file: base64 of 16 bytes, or of 32 hex digits. None where there is none that can be used."""
     try:
-        raw = base64.b64decode(_text(value), validate=True)
+        raw = base64.b64decode(text_of(value), validate=True)
     except (binascii.Error, ValueError):
         return None
     return raw if len(raw) == _KEY_BYTES else _hex_key(raw.decode("ascii", "replace"))
@@ -166,7 +167,7 @@ _KEY_BYTES = 16
 
 
 def _hex_key(value: Any) -> bytes | None:
-    text = _text(value)
+    text = text_of(value)
     return bytes.fromhex(text) if re.fullmatch(r"[0-9a-fA-F]{32}", text) else None
 
 
@@ -179,13 +180,13 @@ def _quoted_id(reference: Mapping[str, Any]) -> str:
 
 def _quoted(reference: Mapping[str, Any]) -> Iterator[Material]:
     """What a quote brings along of what it quotes."""
-    item, title = reference.get("message_item"), _text(reference.get("title"))[:100]
+    item, title = reference.get("message_item"), text_of(reference.get("title"))[:100]
     text = _words_of(item) if isinstance(item, Mapping) else ""
     if text:
         yield Material(Origin.FORWARD, f"引用 {title}".strip(), text)
     part = reference.get("partial_text")
-    if isinstance(part, Mapping) and (start := _text(part.get("start"))):
-        yield Material(Origin.FORWARD, "引用的只是其中一段", f"{start[:200]}……{_text(part.get('end'))[:200]}")
+    if isinstance(part, Mapping) and (start := text_of(part.get("start"))):
+        yield Material(Origin.FORWARD, "引用的只是其中一段", f"{start[:200]}……{text_of(part.get('end'))[:200]}")
 
 
 def _whole(value: Any) -> int | None:
@@ -193,10 +194,6 @@ def _whole(value: Any) -> int | None:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _list(value: Any) -> list[Any]:

@@ -6,12 +6,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from qingtuan.errors import SettingsWrong
-from qingtuan.language import Words
+from qingtuan.channels.proxy import check_proxy
 
 if TYPE_CHECKING:
     import httpx2
@@ -56,8 +54,7 @@ class Http:
 
     def check(self) -> None:
         """Raises `SettingsWrong`: the proxy needs a package that is not there."""
-        if (self._proxy or "").startswith("socks") and find_spec("socksio") is None:
-            raise SettingsWrong(_NO_SOCKS)
+        check_proxy("channels.wxclaw.proxy", self._proxy)
 
     async def ask(
         self,
@@ -144,9 +141,3 @@ def same_domain(url: str, base: str) -> bool:
     if domain.count(".") < 1 or here.hostname.replace(".", "").isdigit():
         return False
     return there.hostname.endswith(f".{domain}") and ports[0] in (None, 443)
-
-
-_NO_SOCKS = Words(
-    "channels.wxclaw.proxy 写的是 socks 代理，还缺一个包：pip install socksio；或者换成 http:// 的代理。",
-    "channels.wxclaw.proxy is a SOCKS proxy, and a package is missing: pip install socksio; or use an http:// one.",
-)
