@@ -15,9 +15,9 @@ from qingtuan.language import Language, Words, system_language
 COMMANDS: dict[str, Words] = {
     "chat": Words("聊天", "talk"),
     "ask": Words("说一句，等回答", "say one thing and wait for the answer"),
-    "serve": Words("在后台一直运行", "run for as long as the machine does"),
-    "init": Words("设置模型和语言", "set a model and the language"),
-    "login": Words("登录聊天软件：wechat 扫码", "log in to a chat app: wechat, by scanning a code"),
+    "serve": Words("一直开着，聊天软件都从这里走", "keep it running, with all chat apps on it"),
+    "init": Words("设置语言、模型和聊天软件，给认领码", "set language, model and chat apps; gives a claim code"),
+    "login": Words("扫码登录 QQ、微信", "log in to QQ or WeChat by scanning a code"),
     "doctor": Words("检查一遍，说怎么修", "look everything over and say how to mend it"),
     "memory": Words("看和改记住的事", "see and change what is remembered"),
     "review": Words("等你点头才记的事：看、留、改、不要", "what waits for a word: list, accept, edit, reject"),

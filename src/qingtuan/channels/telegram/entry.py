@@ -253,8 +253,8 @@ _REMOVED = Words(
     "机器人不在一个群里了，发到那里的消息送不出去。", "The bot is no longer in a group: messages there are refused."
 )
 _PRIVACY = Words(
-    "隐私模式开着：群里只收到 @ 它、回复它的和命令。要它旁听，在 BotFather 里用 /setprivacy 关掉，"
+    "隐私模式开着，群里只收到 @ 它、回复它的和命令。要它旁听，在 BotFather 里用 /setprivacy 关掉，"
     "再把它移出群、重新拉进来。",
-    "Privacy mode is on: in groups it gets only mentions, replies and commands. To let it read along, turn that off at"
+    "privacy mode is on, so in groups it gets only mentions, replies and commands. To let it read along, turn it off at"
     " BotFather with /setprivacy, then remove it from the group and add it again.",
 )

@@ -107,12 +107,12 @@ class _Hand:
 _IN_A_GROUP = Words("在那个群里发。", "Send it in that group.")
 _GREETING = Words(
     "这个群启用了。@我、回复我，或者发命令（/help），我就回答：可以问事、让我总结上面聊的、帮忙记东西。\n"
-    "没对我说的话我也听着：只留最近 {most} 条、{days} 天，问到时才看，不记进记忆。不想被听：/旁听 关\n"
+    "没对我说的话，收得到的我也听着：只留最近 {most} 条、{days} 天，问到时才看，不记进记忆。不想被听：/旁听 关\n"
     "不要我了：主人发 /停用",
     "This group is enabled. Mention me, reply to me or give a command (/help), and I answer: ask me things, have me "
     "sum up what was said above, or keep something.\n"
-    "I read along, too: of what is not said to me I keep the newest {most} messages for {days} days, look at them when "
-    "asked, and never write them to memory. Not to be heard: /overhear off\n"
+    "I read along, too, where it reaches me: of what is not said to me I keep the newest {most} messages for {days} "
+    "days, look at them when asked, and never write them to memory. Not to be heard: /overhear off\n"
     "To end it, the owner sends /disable",
 )
 _GREETING_UNHEARD = Words(
