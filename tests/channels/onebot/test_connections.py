@@ -9,9 +9,10 @@ from websockets.exceptions import InvalidStatus
 
 from qingtuan.app.channels import entries_of
 from qingtuan.channels.entry import Entries
+from qingtuan.channels.onebot.entry import OneBotEntry
 from qingtuan.errors import SettingsWrong
 from qingtuan.events.kinds import Kind
-from tests.channels.onebot.conftest import FRIEND, GROUP, OWNER, QQ, TOKEN, qq_over
+from tests.channels.onebot.conftest import FRIEND, GROUP, OWNER, QQ, SETTINGS, TOKEN, qq_over
 from tests.fakes.conversation import Conversation
 from tests.fakes.cq import at, text
 from tests.fakes.napcat import NapCat
@@ -265,3 +266,14 @@ async def test_what_is_answered_waits_for_the_account_that_it_came_to(qq: QQ) ->
         second.online = True
         await qq.connect(second)
         assert [one.user for one in await qq.sent(napcat=second)] == [FRIEND]
+
+
+async def test_a_socks_proxy_without_its_package_is_said_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qingtuan.channels.onebot.entry.find_spec", lambda _: None)
+    environ = {**SETTINGS, "CHANNELS__ONEBOT__PROXY": "socks5://127.0.0.1:1080"}
+    async with Conversation(tmp_path, tools=None, **environ) as chat:
+        entry = next(one for one in entries_of(chat.app) if isinstance(one, OneBotEntry))
+        with pytest.raises(SettingsWrong, match="python-socks"):
+            await entry.start()

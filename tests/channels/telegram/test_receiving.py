@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -296,14 +295,6 @@ async def test_a_proxy_is_used_for_all_of_it(tmp_path: Path) -> None:
         assert await made.ask("hello")
         await made.close()
     await server.close()
-
-
-@pytest.mark.skipif(find_spec("socksio") is not None, reason="the package for SOCKS proxies is there")
-async def test_a_socks_proxy_without_its_package_is_said_at_the_start(tmp_path: Path) -> None:
-    async with room(tmp_path, tools=None, CHANNELS__TELEGRAM__PROXY="socks5://127.0.0.1:1") as telegram:
-        await telegram.open()
-        assert telegram.entries is not None
-        assert "pip install socksio" in telegram.entries.failed["telegram"].words.en
 
 
 async def test_the_space_of_a_group_is_its_number(telegram: Room) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator
-from importlib.util import find_spec
 
 import pytest
 
 from qingtuan.channels.wxclaw.wire import Broken, Http, NotReached, Silent, TooLarge, same_domain
-from qingtuan.errors import SettingsWrong
 from tests.fakes.ilink import Answer, Ilink
 
 
@@ -39,14 +37,6 @@ from tests.fakes.ilink import Answer, Ilink
 )
 def test_which_addresses_are_of_the_same_house(url: str, base: str, same: bool) -> None:
     assert same_domain(url, base) is same
-
-
-def test_a_proxy_that_lacks_its_package_is_said() -> None:
-    Http().check()
-    Http("http://127.0.0.1:7890").check()
-    if find_spec("socksio") is None:
-        with pytest.raises(SettingsWrong, match="socksio"):
-            Http("socks5://127.0.0.1:1080").check()
 
 
 @pytest.fixture

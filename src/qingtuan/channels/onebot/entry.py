@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from qingtuan.channels.base import Deliveries
@@ -30,7 +31,6 @@ from qingtuan.channels.onebot.inbound import (
 from qingtuan.channels.onebot.lines import Account, Accounts
 from qingtuan.channels.onebot.recent import Recent
 from qingtuan.channels.onebot.wire import Line
-from qingtuan.channels.proxy import check_proxy
 from qingtuan.errors import SettingsWrong, StorageFailed
 from qingtuan.language import Words
 from qingtuan.messages import Outbound, Space
@@ -53,6 +53,11 @@ _NO_TOKEN = Words(
     "写在设置里，再填到 NapCat 的 Token 一栏。",
     "QQ has no token (channels.onebot.access_token) and stays off: without one anybody could pose as NapCat. Make up a "
     "long random string, put it into the settings, and into the Token field of NapCat.",
+)
+_NO_SOCKS = Words(
+    "channels.onebot.proxy 写的是 socks 代理，还缺一个包：pip install python-socks；或者换成 http:// 的代理。",
+    "channels.onebot.proxy is a SOCKS proxy, and a package is missing: pip install python-socks; or use an http:// "
+    "one.",
 )
 _NOBODY = Words(
     "还没有 NapCat 连过来。在它的网络配置里加一个 WebSocket 客户端，地址是 ws://这台机器:{port}/onebot/v11/ws，"
@@ -118,7 +123,8 @@ class OneBotEntry:
         secret = token.get_secret_value().strip() if token else ""
         if not secret:
             raise SettingsWrong(_NO_TOKEN)
-        check_proxy("channels.onebot.proxy", self._settings.proxy, "python_socks")
+        if (self._settings.proxy or "").startswith("socks") and find_spec("python_socks") is None:
+            raise SettingsWrong(_NO_SOCKS)
         from qingtuan.channels import nonebot  # heavy
         from qingtuan.channels.onebot.adapter import Wired
 

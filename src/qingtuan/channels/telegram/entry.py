@@ -12,7 +12,6 @@ from qingtuan.channels.base import Deliveries
 from qingtuan.channels.entry import Asgi, EntryHealth, Surroundings
 from qingtuan.channels.intake import Intake
 from qingtuan.channels.nonebot import driver_of
-from qingtuan.channels.proxy import check_proxy
 from qingtuan.channels.telegram.adapter import TelegramAdapter, config_of, hide_token
 from qingtuan.channels.telegram.api import Answer
 from qingtuan.channels.telegram.buttons import Buttons
@@ -92,7 +91,6 @@ class TelegramEntry:
         return {"/telegram": bounded(asgi)}
 
     async def start(self) -> None:
-        check_proxy("channels.telegram.proxy", self._settings.proxy)
         log = self._around.log
         self._deliveries = Deliveries(self._channel, log)
         self._deliveries.start()

@@ -60,7 +60,6 @@ class WeChatEntry:
 
     async def start(self) -> None:
         """Begin with the logins that there are. Raises `SettingsWrong`."""
-        self._http.check()
         self._seen = _stamp(login_file(self._around.folder))
         await self._follow(all_logins(self._settings, read_logins(login_file(self._around.folder))))
         self._watching = asyncio.create_task(self._watch(), name="wxclaw logins")

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from qingtuan.channels.proxy import check_proxy
-
 if TYPE_CHECKING:
     import httpx2
 
@@ -51,10 +49,6 @@ class Http:
         self._proxy = proxy
         self._clients: dict[bool, httpx2.AsyncClient] = {}
         """By whether it is for this machine itself, to which no proxy leads."""
-
-    def check(self) -> None:
-        """Raises `SettingsWrong`: the proxy needs a package that is not there."""
-        check_proxy("channels.wxclaw.proxy", self._proxy)
 
     async def ask(
         self,
