@@ -72,7 +72,6 @@ async def wechat(shell: Shell, *, introduce: bool = True) -> int:
     known = all_logins(settings, read_logins(path))
     tokens = newest_tokens(known, _ended(shell))
     http = Http(settings.proxy)
-    http.check()
     try:
         ilink = await ilink_of(http, settings.cdn_url, [login for login in known if login.token in tokens])
         login = await log_in(ilink, settings.base_url, _Terminal(shell), shell.clock)

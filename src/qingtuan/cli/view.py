@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from qingtuan.language import Language, Words
+from qingtuan.media.store import sized
 from qingtuan.messages import Attachment, Outbound
 
 if TYPE_CHECKING:
@@ -68,8 +69,7 @@ def shown(message: Outbound, language: Language) -> RenderableType:
 def _attached(attachment: Attachment, language: Language) -> str:
     """Where in the data folder something lies that came with a message; a terminal shows no pictures."""
     name = " ".join(printable(attachment.name).split())[:80]
-    size = f"{attachment.size / 1024:,.0f} KB" if attachment.size >= 1024 else f"{attachment.size} B"
-    return _ATTACHED.say(language).format(name=name, size=size, path=f"media/{attachment.hash}")
+    return _ATTACHED.say(language).format(name=name, size=sized(attachment.size), path=f"media/{attachment.hash}")
 
 
 def put(console: Console, renderable: RenderableType) -> None:

@@ -22,7 +22,7 @@ from qingtuan.ids import first_event_id
 from qingtuan.language import Words
 from qingtuan.media import happened
 from qingtuan.media.remote import Blob, Fetcher
-from qingtuan.media.store import MediaStore
+from qingtuan.media.store import MediaStore, megabytes
 from qingtuan.messages import Attachment, Material, Origin, Remote
 
 
@@ -243,7 +243,7 @@ class Collector:
 
     def _check(self, size: int, allowance: Allowance) -> None:
         if size > self._store.largest:
-            raise FetchFailed(_LARGE.filled(most=f"{self._store.largest // (1024 * 1024)} MB"))
+            raise FetchFailed(_LARGE.filled(most=megabytes(self._store.largest)))
         if allowance.size is not None and (size > allowance.size or allowance.size <= 0):
             raise FetchFailed(_SPENT)
 

@@ -128,6 +128,11 @@ def clean_name(name: str, nature: Nature) -> str:
     return f"{stem[: _NAME_CHARS - len(extension) - 1]}.{extension}"
 
 
+def sized(size: int) -> str:
+    """The size of a file for people: `12 KB`, `1.4 MB`."""
+    return f"{max(1, size // 1024)} KB" if size < 1024 * 1024 else megabytes(size)
+
+
 def megabytes(size: int) -> str:
     """A size for people: `32 MB`, `0.4 MB`."""
     number = size / (1024 * 1024)

@@ -14,7 +14,7 @@ from qingtuan.identity.scopes import Reader
 from qingtuan.identity.trust import Risk
 from qingtuan.language import Words
 from qingtuan.media.files import Files
-from qingtuan.media.store import MediaStore
+from qingtuan.media.store import MediaStore, sized
 from qingtuan.messages import Attachment, Origin
 from qingtuan.tools.tool import EVERYONE, ToolContext, ToolResult, tool
 
@@ -62,7 +62,7 @@ class MediaTools:
         """Send a file that came in, or a wiki page, to the person, along with your reply."""
         attachment, origin = self._file(source, context.reader) or await self._page(source, context.reader)
         line = " ".join(caption.split())[:_LONGEST_CAPTION]
-        text = _GOES.say(context.language).format(size=max(1, attachment.size // 1024))
+        text = _GOES.say(context.language).format(size=sized(attachment.size))
         data = {"caption": line} if line else None
         return ToolResult(text, data=data, origin=origin, attachments=(attachment,))
 
@@ -98,6 +98,6 @@ class MediaTools:
         return kept, page.origin
 
 
-_GOES = Words("文件（{size} KB）会和你的回答一起发出去。", "The file ({size} KB) goes out with your reply.")
+_GOES = Words("文件（{size}）会和你的回答一起发出去。", "The file ({size}) goes out with your reply.")
 _NONE = Words("没有这个文件，也没有这一页。", "There is no such file, and no such page.")
 _OVER = Words("这个文件留的时间过了，已经删掉。", "That file was kept for its time and is gone.")

@@ -14,7 +14,7 @@ from qingtuan.events.log import Event
 from qingtuan.language import Language, Words
 from qingtuan.media import happened
 from qingtuan.media.happened import Piece
-from qingtuan.media.store import megabytes
+from qingtuan.media.store import sized
 from qingtuan.memory.wiki.one_line import flat
 from qingtuan.messages import Attachment, Material, Origin, Remote
 
@@ -55,7 +55,7 @@ def _file(piece: Piece, attachment: Attachment, language: Language) -> str:
         id=short_id(attachment),
         kind=_KINDS[attachment.kind].say(language),
         media_type=attachment.media_type,
-        size=_size(attachment.size),
+        size=sized(attachment.size),
     )
     lines = [label, *_quoted(flat(attachment.name))]
     if piece.how == "speech" and piece.remote and piece.remote.voice:
@@ -85,10 +85,6 @@ def _unread(why: Words | None, language: Language) -> str:
 
 def _quoted(text: str) -> list[str]:
     return [f"> {line}" for line in text.splitlines()]
-
-
-def _size(size: int) -> str:
-    return f"{max(1, size // 1024)} KB" if size < 1024 * 1024 else megabytes(size)
 
 
 _KINDS = {"image": Words("图片", "picture"), "audio": Words("声音", "audio"), "file": Words("文件", "file")}

@@ -124,7 +124,7 @@ class PicturesPort(Protocol):
     """What a turn needs of pictures."""
 
     def open(self, picture: Attachment) -> ImagePart:
-        """A picture as a model is shown it. Raises `NotThere`."""
+        """A picture as a model is shown it. Blocks: to be called in a thread. Raises `NotThere`."""
         ...
 
     async def read(self, picture: Attachment) -> Reading:

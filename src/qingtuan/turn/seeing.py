@@ -7,6 +7,7 @@ of the picture.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -71,7 +72,7 @@ class Seeing:
         shown: list[tuple[Picture, ImagePart]] = []
         size = 0
         for picture in pictures:
-            part = self._opened(picture)
+            part = await self._opened(picture)
             if part is None:
                 continue
             size += len(part.data)
@@ -82,9 +83,11 @@ class Seeing:
         if shown:
             await self._ask(shown, view)
 
-    def _opened(self, picture: Picture) -> ImagePart | None:
+    async def _opened(self, picture: Picture) -> ImagePart | None:
         try:
-            return self.kit.pictures.open(picture.attachment) if self.kit.pictures else None
+            if self.kit.pictures is None:
+                return None
+            return await asyncio.to_thread(self.kit.pictures.open, picture.attachment)
         except NotThere as error:
             self._tell(picture, Reading(why=error.words))
             return None
@@ -127,7 +130,7 @@ class Seeing:
 
     async def _blind(self, pictures: Sequence[Picture], error: QingtuanError) -> None:
         """The model that sees did not: what text there is may be read all the same."""
-        why = _FAILED.filled(why=told_of(error, self.turn.reader, _BROKE))
+        why = told_of(error, self.turn.reader, _BROKE)
         for picture in pictures:
             reading = await self.kit.pictures.read(picture.attachment) if self.kit.pictures else None
             self._tell(picture, reading if reading and reading.text else Reading(why=why))
@@ -191,4 +194,3 @@ class _Recorder:
 _MANY = Words(f"一次最多看 {MOST} 张，这张没有看。", f"At most {MOST} pictures are looked at; this one was not.")
 _NO_ANSWER = Words("看图的模型没有说什么。", "The model that sees said nothing.")
 _BROKE = Words("看图的模型这会儿用不了。", "The model that sees does not work now.")
-_FAILED = Words("{why}", "{why}")
