@@ -183,7 +183,7 @@ def test_it_says_which_chat_apps_it_has(qingtuan: CommandLine) -> None:
     try:
         assert process.stderr is not None
         assert "在运行" in process.stderr.readline()
-        assert process.stderr.readline().startswith("接了 QQ；")
+        assert process.stderr.readline().startswith("聊天软件：QQ；")
         assert process.stderr.readline().startswith("程序从 http://127.0.0.1:")
     finally:
         process.kill()

@@ -36,7 +36,8 @@ async def main(port: int, reads_all: bool) -> None:
 async def _say(server: TelegramServer, line: str) -> None:
     if line.startswith("!"):
         asking = [one for one in server.chats[MING].by_bot() if one.get("reply_markup")]
-        await server.press(asking[-1], line[1:].strip())
+        if asking:
+            await server.press(asking[-1], line[1:].strip())
     elif found := re.fullmatch(r"/(image|file) (.+)", line):
         name, content = await asyncio.to_thread(_file, Path(found[2]))
         server.put_file(name, content)

@@ -30,7 +30,8 @@ _RUNNING = Words(
 )
 _LISTENING = Words("程序从 http://{host}:{port} 调用。", "Programs call http://{host}:{port}.")
 _CHATS = Words(
-    "接了 {names}；连上没有看 qingtuan doctor。", "With {names}; qingtuan doctor says whether they are connected."
+    "聊天软件：{names}；连上没有看 qingtuan doctor。",
+    "Chat apps: {names}; qingtuan doctor says whether they are connected.",
 )
 _AND = Words("、", ", ")
 _ENDING = Words(

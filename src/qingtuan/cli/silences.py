@@ -116,8 +116,8 @@ _MEND: Mapping[Reason, Words] = {
         "for a group: send /enable there, or list it in access.groups",
     ),
     Reason.STRANGER: Words(
-        "要和谁聊：写进 access.members；你自己的号：/link 账号",
-        "to talk with somebody: access.members; an account of yours: /link ACCOUNT",
+        "要和谁聊：写进 access.members；你自己的号：qingtuan ask /claim 要一个码，从那个号发来",
+        "to talk with somebody: access.members; an account of yours: send the code of qingtuan ask /claim from it",
     ),
     Reason.TRIAL_OVER: Words(
         "要接着聊：写进 access.members，或改 access.trial", "to go on: access.members, or another access.trial"
