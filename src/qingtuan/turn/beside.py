@@ -23,7 +23,6 @@ from qingtuan.events.log import Event, Log, Place
 from qingtuan.events.overheard import Overheard, Overhearing
 from qingtuan.identity.privacy import history_visible
 from qingtuan.identity.scopes import Reader
-from qingtuan.language import Words
 from qingtuan.messages import Inbound, Origin, Space
 from qingtuan.turn.kit import Kit
 
@@ -173,14 +172,14 @@ def _shortened(text: str) -> str:
 def _as_text(inbound: Inbound) -> str:
     """What was said, with a word for what came along: that is not fetched."""
     kinds = [*(attached.kind for attached in inbound.attachments), *(remote.kind for remote in inbound.remotes)]
-    labels = [_LABELS[kind].zh for kind in kinds if kind in _LABELS]
+    labels = [_LABELS[kind] for kind in kinds if kind in _LABELS]
     return " ".join([*filter(None, [inbound.text.strip()]), *labels])
 
 
 _LABELS = {
-    "image": Words("〔图片〕", "[picture]"),
-    "audio": Words("〔语音〕", "[voice]"),
-    "video": Words("〔视频〕", "[video]"),
-    "file": Words("〔文件〕", "[file]"),
-    "forward": Words("〔合并转发〕", "[forwarded messages]"),
+    "image": "〔图片〕",
+    "audio": "〔语音〕",
+    "video": "〔视频〕",
+    "file": "〔文件〕",
+    "forward": "〔合并转发〕",
 }

@@ -253,7 +253,7 @@ def test_a_quote_from_another_chat_has_no_id_here() -> None:
 def test_a_quoted_picture_without_words_is_named() -> None:
     photo = [{"file_id": "a", "width": 1, "height": 1}]
     other = {"message_id": 3, "from": {"id": 9, "first_name": "Li"}, "chat": PRIVATE, "date": 1, "photo": photo}
-    assert [one.text for one in inbound("?", reply_to_message=other).materials] == ["[image]"]
+    assert [one.text for one in inbound("?", reply_to_message=other).materials] == ["[图片]"]
 
 
 @pytest.mark.parametrize(

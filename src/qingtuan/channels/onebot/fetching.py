@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from qingtuan.channels import labels
 from qingtuan.channels.onebot.forwards import DEEPEST, Opened, said, speaker
 from qingtuan.channels.onebot.lines import Accounts
 from qingtuan.channels.onebot.segments import read_segments
@@ -115,18 +116,20 @@ class Fetching:
             depth, number = inside
             if depth <= DEEPEST:
                 given = await self._asked(found, "get_forward_msg", message_id=number)
-                opened.lines.append(f"合并转发 {number[-6:]}：" + ("" if given.get("messages") else "（打不开）"))
+                opened.lines.append(
+                    f"{labels.MERGED} {number[-6:]}：" + ("" if given.get("messages") else "（打不开）")
+                )
                 opened.add(given.get("messages"), depth)
         if not opened.lines:
             raise FetchFailed(_GONE)
-        return Material(Origin.FORWARD, "合并转发", opened.text)
+        return Material(Origin.FORWARD, labels.MERGED, opened.text)
 
     async def _quote(self, found: Mapping[str, str]) -> Material:
         number = found.get("id", "")
         if not number.lstrip("-").isdecimal():
             raise FetchFailed(_GONE)
         given = await self._call(found, "get_msg", message_id=int(number))
-        return Material(Origin.FORWARD, f"引用 {speaker(given)}", said(read_segments(given.get("message"))))
+        return Material(Origin.FORWARD, labels.quoted(speaker(given)), said(read_segments(given.get("message"))))
 
     # Asking NapCat
 

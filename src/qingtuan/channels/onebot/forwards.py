@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from qingtuan.channels import labels
 from qingtuan.channels.foreign import one_line
 from qingtuan.channels.onebot.cards import card_text, shared_text
 from qingtuan.channels.onebot.faces import face
@@ -20,14 +21,15 @@ MOST_MESSAGES = 100
 MOST_CHARS = 20_000
 _MOST_OF_ONE = 4000
 _LEFT_OUT = "（后面还有，没有打开）"
+_MERGED = labels.sign(labels.MERGED)
 _SIGNS = {
-    "image": "[图片]",
-    "record": "[语音]",
-    "video": "[视频]",
-    "mface": "[表情]",
-    "location": "[位置]",
-    "contact": "[名片]",
-    "markdown": "[Markdown]",
+    "image": labels.IMAGE,
+    "record": labels.VOICE,
+    "video": labels.VIDEO,
+    "mface": labels.STICKER,
+    "location": labels.PLACE,
+    "contact": labels.CONTACT,
+    "markdown": labels.MARKDOWN,
 }
 
 
@@ -64,7 +66,7 @@ class Opened:
         if self.full or not self.pending:
             return None
         line, depth, number = self.pending.pop(0)
-        self.lines[line] = self.lines[line].replace("[合并转发]", f"[合并转发 {number[-6:]}，见下]")
+        self.lines[line] = self.lines[line].replace(_MERGED, labels.sign(labels.MERGED, f"{number[-6:]}，见下"))
         return depth, number
 
     def _message(self, message: Mapping[str, Any], depth: int) -> None:
@@ -118,11 +120,11 @@ def _in_words(segment: Segment) -> str:
         case "reply":
             return ""
         case "forward":
-            return "[合并转发]"
+            return _MERGED
         case "file":
-            return f"[文件 {segment.text('name', 'file')[:100]}]"
+            return labels.sign(labels.FILE, segment.text("name", "file")[:100])
         case "json" | "xml":
-            return f"[卡片 {' '.join(card_text(segment).split())}]"
+            return labels.sign(labels.CARD, " ".join(card_text(segment).split()))
         case "share" | "music":
-            return f"[分享 {' '.join(shared_text(segment).split())}]"
-    return _SIGNS.get(segment.kind, "[看不懂的内容]")
+            return labels.sign(labels.SHARED, " ".join(shared_text(segment).split()))
+    return labels.sign(_SIGNS.get(segment.kind, labels.UNKNOWN))

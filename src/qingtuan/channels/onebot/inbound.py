@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from qingtuan.channels import labels
 from qingtuan.channels.foreign import one_line
 from qingtuan.channels.onebot.cards import card_text, shared_text
 from qingtuan.channels.onebot.faces import face
@@ -278,7 +279,7 @@ class _Read:
             self._remote("image", segment)
         else:
             # A sticker is a look on a face: its label says all, and no model has to look at it.
-            self.materials.append(Material(Origin.FORWARD, "表情", _line(summary) or "[动画表情]"))
+            self.materials.append(Material(Origin.FORWARD, labels.STICKER, _line(summary) or "[动画表情]"))
 
     def _remote(self, kind: Literal["image", "audio", "video", "file"], segment: Segment) -> None:
         found = {name: segment.text(name)[:4000] for name in ("file", "file_id", "url", "path", "busid")}
@@ -298,7 +299,7 @@ class _Read:
         if number:
             self.remotes.append(Remote("forward", self.where.reference(kind="forward", id=number[:200])))
         else:
-            self.materials.append(Material(Origin.FORWARD, "合并转发", "（打不开的合并转发）"))
+            self.materials.append(Material(Origin.FORWARD, labels.MERGED, "（打不开的合并转发）"))
 
     def _material(self, kind: str, segment: Segment) -> None:
         label, text = _labelled(kind, segment)
@@ -310,27 +311,29 @@ def _labelled(kind: str, segment: Segment) -> tuple[str, str]:
     """Label and text of what is neither words nor something to fetch."""
     match kind:
         case "json" | "xml":
-            return "卡片", card_text(segment) or "（看不懂的卡片）"
+            return labels.CARD, card_text(segment) or "（看不懂的卡片）"
         case "share" | "music":
-            return "分享", shared_text(segment) or "（没有标题的分享）"
+            return labels.SHARED, shared_text(segment) or "（没有标题的分享）"
         case "mface" | "bface" | "sface":
-            return "表情", _line(segment.text("summary", "text", "name")) or "[表情]"
+            return labels.STICKER, _line(segment.text("summary", "text", "name")) or labels.sign(labels.STICKER)
         case "dice":
-            return "骰子", _line(segment.text("result")) or "（没说几点）"
+            return labels.DICE, _line(segment.text("result")) or "（没说几点）"
         case "rps":
-            return "猜拳", {"1": "布", "2": "剪刀", "3": "石头"}.get(segment.text("result"), "（没说出什么）")
+            return labels.ROCK_PAPER_SCISSORS, {"1": "布", "2": "剪刀", "3": "石头"}.get(
+                segment.text("result"), "（没说出什么）"
+            )
         case "location":
             place = [_line(segment.text(name)) for name in ("title", "content", "address")]
             at = [segment.text("lat"), segment.text("lon", "lng")]
-            return "位置", " ".join(text for text in (*place, ", ".join(text for text in at if text)) if text)
+            return labels.PLACE, " ".join(text for text in (*place, ", ".join(text for text in at if text)) if text)
         case "contact":
             which = {"qq": "好友", "group": "群"}.get(segment.text("type"), "")
-            return "名片", f"{which} {segment.text('id')}".strip()
+            return labels.CONTACT, f"{which} {segment.text('id')}".strip()
         case "markdown":
-            return "Markdown", segment.text("content", "data")
+            return labels.MARKDOWN, segment.text("content", "data")
         case "poke" | "shake":
-            return "动作", "戳了一下"
-    return "看不懂的内容", f"（QQ 的「{_line(kind)[:30]}」，这里还读不了）"
+            return labels.ACT, "戳了一下"
+    return labels.UNKNOWN, f"（QQ 的「{_line(kind)[:30]}」，这里还读不了）"
 
 
 # Notices

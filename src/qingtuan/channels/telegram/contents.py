@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+from qingtuan.channels import labels
 from qingtuan.channels.foreign import text_in
 from qingtuan.messages import Remote
 
@@ -71,46 +72,46 @@ def label_of(message: Thing) -> str:
     lines = [say(message[key]) for key, say in _LABELS.items() if isinstance(message.get(key), Mapping)]
     # A venue is a location with a name, and comes as both.
     if "venue" in message:
-        lines = [line for line in lines if not line.startswith("[位置]")]
+        lines = [line for line in lines if not line.startswith(labels.sign(labels.PLACE))]
     return "\n".join(lines)
 
 
 def _sticker(thing: Thing) -> str:
-    return f"[表情] {_text(thing, 'emoji')}".strip()
+    return f"{labels.sign(labels.STICKER)} {_text(thing, 'emoji')}".strip()
 
 
 def _contact(thing: Thing) -> str:
     name = f"{_text(thing, 'first_name')} {_text(thing, 'last_name')}".strip()
-    return f"[名片] {name} {_text(thing, 'phone_number')}".strip()
+    return f"{labels.sign(labels.CONTACT)} {name} {_text(thing, 'phone_number')}".strip()
 
 
 def _location(thing: Thing) -> str:
-    return f"[位置] {float(thing['latitude']):.5f}, {float(thing['longitude']):.5f}"
+    return f"{labels.sign(labels.PLACE)} {float(thing['latitude']):.5f}, {float(thing['longitude']):.5f}"
 
 
 def _venue(thing: Thing) -> str:
     where = thing.get("location")
-    place = _location(where).removeprefix("[位置] ") if isinstance(where, Mapping) else ""
+    place = _location(where).removeprefix(f"{labels.sign(labels.PLACE)} ") if isinstance(where, Mapping) else ""
     parts = (_text(thing, "title"), _text(thing, "address"), place)
-    return "[地点] " + ", ".join(part for part in parts if part)
+    return f"{labels.sign(labels.VENUE)} " + ", ".join(part for part in parts if part)
 
 
 def _poll(thing: Thing) -> str:
     options = thing.get("options") or ()
     texts = [_text(one, "text") for one in options if isinstance(one, Mapping)][:12]
-    return f"[投票] {_text(thing, 'question')}: {' / '.join(texts)}"
+    return f"{labels.sign(labels.POLL)} {_text(thing, 'question')}: {' / '.join(texts)}"
 
 
 def _dice(thing: Thing) -> str:
-    return f"[骰子] {_text(thing, 'emoji')} {int(thing['value'])}"
+    return f"{labels.sign(labels.DICE)} {_text(thing, 'emoji')} {int(thing['value'])}"
 
 
 def _game(thing: Thing) -> str:
-    return f"[游戏] {_text(thing, 'title')}"
+    return f"{labels.sign(labels.GAME)} {_text(thing, 'title')}"
 
 
 def _named(name: str) -> Callable[[Thing], str]:
-    return lambda _: f"[{name}]"
+    return lambda _: labels.sign(name)
 
 
 _LABELS: Mapping[str, Callable[[Thing], str]] = {
@@ -120,13 +121,13 @@ _LABELS: Mapping[str, Callable[[Thing], str]] = {
     "location": _location,
     "poll": _poll,
     "dice": _dice,
-    "story": _named("动态"),
+    "story": _named(labels.STORY),
     "game": _game,
-    "paid_media": _named("付费内容"),
-    "invoice": _named("账单"),
-    "gift": _named("礼物"),
-    "checklist": _named("清单"),
-    "giveaway": _named("抽奖"),
+    "paid_media": _named(labels.PAID),
+    "invoice": _named(labels.INVOICE),
+    "gift": _named(labels.GIFT),
+    "checklist": _named(labels.CHECKLIST),
+    "giveaway": _named(labels.GIVEAWAY),
 }
 
 

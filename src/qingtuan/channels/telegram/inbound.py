@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Literal
 
+from qingtuan.channels import labels
 from qingtuan.channels.foreign import one_line, text_in
 from qingtuan.channels.telegram.contents import label_of, remotes_of
 from qingtuan.channels.telegram.ids import Ref, cut, units
@@ -191,14 +192,14 @@ class Reading:
         # The first message of a topic stands under every other one of it.
         if isinstance(replied, Mapping) and "forum_topic_created" not in replied:
             if int((replied.get("from") or {}).get("id", 0)) == self.me.id:
-                return str(self.ref(replied)), _material("引用", part)
+                return str(self.ref(replied)), _material(labels.QUOTE, part)
             who = _name(replied.get("sender_chat") or replied.get("from") or {})
-            return str(self.ref(replied)), _material(f"引用 {who}".strip(), part or _content(replied))
+            return str(self.ref(replied)), _material(labels.quoted(who), part or _content(replied))
         external = message.get("external_reply")
         if isinstance(external, Mapping):
             # From another chat: it has no id here.
             who = _origin_name(external.get("origin"))
-            return None, _material(f"引用 {who}".strip(), part or label_of(external))
+            return None, _material(labels.quoted(who), part or label_of(external))
         return None, ()
 
 
@@ -309,13 +310,15 @@ def _own_and_foreign(message: Mapping[str, Any], said: str) -> tuple[str, tuple[
     if origin is None:
         return said, _material("Telegram", label)
     who = _origin_name(origin)
-    return "", _material(f"转发自 {who}".strip(), "\n".join(part for part in (said, label) if part) or "")
+    return "", _material(labels.forwarded(who), "\n".join(part for part in (said, label) if part) or "")
 
 
 def _content(message: Mapping[str, Any]) -> str:
     text, _ = _words(message)
     return "\n".join(
-        part for part in (text, label_of(message), *(f"[{each.kind}]" for each in remotes_of(message))) if part
+        part
+        for part in (text, label_of(message), *(labels.sign(labels.KINDS[each.kind]) for each in remotes_of(message)))
+        if part
     )
 
 

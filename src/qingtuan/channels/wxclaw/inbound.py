@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from qingtuan.channels import labels
 from qingtuan.channels.foreign import text_of
 from qingtuan.identity.accounts import is_account
 from qingtuan.messages import Inbound, Material, Origin, Remote, Space
@@ -183,10 +184,10 @@ def _quoted(reference: Mapping[str, Any]) -> Iterator[Material]:
     item, title = reference.get("message_item"), text_of(reference.get("title"))[:100]
     text = _words_of(item) if isinstance(item, Mapping) else ""
     if text:
-        yield Material(Origin.FORWARD, f"引用 {title}".strip(), text)
+        yield Material(Origin.FORWARD, labels.quoted(title), text)
     part = reference.get("partial_text")
     if isinstance(part, Mapping) and (start := text_of(part.get("start"))):
-        yield Material(Origin.FORWARD, "引用的只是其中一段", f"{start[:200]}……{text_of(part.get('end'))[:200]}")
+        yield Material(Origin.FORWARD, labels.PART_OF_QUOTE, f"{start[:200]}……{text_of(part.get('end'))[:200]}")
 
 
 def _whole(value: Any) -> int | None:
