@@ -22,8 +22,9 @@ chat: install ## talk with it; ARGS='…' runs any qingtuan command
 serve: install ## run it for the chat apps, until Ctrl-C
 	@$(BIN)/qingtuan serve
 
+# Two at a time: much of the suite waits for sockets, processes and git. A file's tests stay together and in order.
 test: install-dev ## the whole test suite; ARGS='tests/memory -k pin' picks from it
-	@$(BIN)/python -m pytest $(value ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(value ARGS)
 
 check: install-dev ## style, types, layers, sizes, docs: quick
 	@$(BIN)/ruff check

@@ -34,7 +34,7 @@ class WeChatTalk:
     """The instance, the server, and one phone that has scanned and is the owner's."""
 
     def __init__(self, folder: Path, *, ilink: Ilink | None = None, logged_in: bool = True, **environ: str) -> None:
-        self.ilink = ilink or Ilink(hold=0.3)
+        self.ilink = ilink or Ilink(hold=0.25)
         self._folder = folder
         self._logged_in = logged_in
         self._environ: Mapping[str, str] = environ
@@ -72,10 +72,10 @@ class WeChatTalk:
         await self.entry.start()
 
     async def _tick(self) -> None:
-        """Time goes by, five times as fast: nobody waits here for the pace at which people write."""
+        """Time goes by, twenty times as fast: nobody waits here for the pace at which people write."""
         while True:
-            await asyncio.sleep(0.02)
-            self.chat.clock.advance(timedelta(seconds=0.1))
+            await asyncio.sleep(0.01)
+            self.chat.clock.advance(timedelta(seconds=0.2))
 
     async def restart(self) -> None:
         """The process ends and another one begins."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from qingtuan.channels.wxclaw import polling
 from qingtuan.channels.wxclaw.accounts import login_file
 from qingtuan.errors import SettingsWrong
 from qingtuan.events.kinds import Kind
@@ -176,10 +177,11 @@ async def test_a_server_that_is_away_is_found_again(tmp_path: Path) -> None:
         await wx.until(lambda: wx.states()["提醒你喝水"] == "sent")
 
 
-async def test_a_poll_that_nobody_answers_is_no_healthy_one(tmp_path: Path) -> None:
+async def test_a_poll_that_nobody_answers_is_no_healthy_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(polling, "_SLACK_SECONDS", 0.5)
     async with WeChatTalk(tmp_path) as wx:
         await wx.until(lambda: wx.entry.health().state == "connected")
-        wx.ilink.scripted["getupdates"].append(Answer(delay=8))
+        wx.ilink.scripted["getupdates"].append(Answer(delay=2))
         await wx.until(lambda: wx.entry.health().state == "disconnected")
         await wx.phone.says("在吗")
         await wx.ilink.delivered(1)

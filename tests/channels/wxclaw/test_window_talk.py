@@ -56,7 +56,7 @@ async def test_what_was_held_back_goes_out_when_they_write_again(tmp_path: Path)
         await wx.quiet()
         assert list(wx.states().values()).count("waiting") == 2
         await wx.phone.says("继续")
-        await wx.until(lambda: "waiting" not in wx.states().values())
+        await wx.until(lambda: set(wx.states().values()) == {"sent"})
         assert texts(wx)[:10] == [f"第 {number} 条" for number in range(10)]
 
 
