@@ -14,6 +14,7 @@ from typing import Any
 import uvicorn
 
 from qingtuan.channels.entry import Asgi
+from qingtuan.clock import SystemClock
 from qingtuan.errors import SettingsWrong
 from qingtuan.language import Words
 
@@ -137,8 +138,8 @@ class _Uvicorn(uvicorn.Server):
             connection.shutdown()
         try:
             async with asyncio.timeout(self.config.timeout_graceful_shutdown):
-                while self.server_state.connections or self.server_state.tasks:  # noqa: ASYNC110 (nobody tells)
-                    await asyncio.sleep(0.005)
+                while self.server_state.connections or self.server_state.tasks:
+                    await SystemClock().sleep(0.005)  # lines close in their own time, which no clock of a test is
                 for server in self.servers:
                     await server.wait_closed()
         except TimeoutError:
