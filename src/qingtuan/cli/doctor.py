@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from qingtuan.cli.backup_check import BACKUP_CHECK
 from qingtuan.cli.channel_checks import CHANNEL_CHECKS
@@ -19,6 +20,7 @@ _JSON = Words("用 JSON", "as JSON")
 _MARKS: dict[State, str] = {"ok": "✓", "note": "!", "wrong": "✗", "untested": "?"}
 _COLOURS: dict[State, str] = {"ok": "green", "note": "yellow", "wrong": "red", "untested": "yellow"}
 _ALL_WELL = Words("都好。", "All is well.")
+_LOOK = Words("没有坏的；带 {marks} 的看一眼。", "Nothing is broken; have a look at the rows with {marks}.")
 _MEND = Words("有 {count} 处要修。", "{count} to be mended.")
 
 
@@ -36,8 +38,15 @@ async def run(args: argparse.Namespace, shell: Shell) -> int:
     if args.json:
         shell.out(dumped([_as_json(check, finding, shell) for check, finding in found]))
     else:
-        shell.out(shell.say(_MEND).format(count=len(wrong)) if wrong else shell.say(_ALL_WELL))
+        shell.out(shell.say(_ending([finding.state for _, finding in found])))
     return 1 if wrong else 0
+
+
+def _ending(states: Sequence[State]) -> Words:
+    if count := states.count("wrong"):
+        return _MEND.filled(count=count)
+    marks = " ".join(_MARKS[state] for state in ("note", "untested") if state in states)
+    return _LOOK.filled(marks=marks) if marks else _ALL_WELL
 
 
 def _print(check: Check, finding: Finding, shell: Shell) -> None:
