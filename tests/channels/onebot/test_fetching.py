@@ -21,6 +21,7 @@ from qingtuan.net.fetcher import SafeFetcher
 from tests.channels.onebot.conftest import GROUP, OWNER, QQ, TOKEN
 from tests.fakes.cq import Json, at, image, text
 from tests.fakes.napcat import Failure, NapCat
+from tests.fakes.telegram_room import PNG
 
 EXPIRED = b'{"retcode":-5503007,"retmsg":"download url has expired"}'
 
@@ -127,6 +128,22 @@ async def test_a_picture_that_is_gone_everywhere_is_said_to_be(qq: QQ, files: Fi
     with pytest.raises(FetchFailed) as failed:
         await blob(qq, remote)
     assert not failed.value.again
+
+
+async def test_a_picture_of_which_the_address_is_over_spoils_no_later_turn(qq: QQ) -> None:
+    """QwenPaw 7088: what was fetched once is kept, and no address of QQ goes to a model."""
+    qq.napcat.files["a.png"] = PNG
+    await qq.connect()
+    url = "https://multimedia.invalid/download?rkey=CAES"
+    await qq.napcat.says(OWNER, [image("a.png", url), text("这是什么")])
+    await qq.settled()
+    del qq.napcat.files["a.png"]
+    for said in ("再说说", "还有呢"):
+        await qq.napcat.says(OWNER, said)
+        await qq.settled()
+    assert [answer.text for answer in qq.napcat.delivered] == ["好的。"] * 3
+    assert "image/png" in str(qq.chat.asked.messages)
+    assert not any(b"multimedia" in asked.raw for asked in qq.chat.server.requests)
 
 
 @pytest.mark.parametrize(("group", "action"), [(None, "get_private_file_url"), (GROUP, "get_group_file_url")])

@@ -112,6 +112,18 @@ async def test_an_idle_connection_is_no_error(closed: Room) -> None:
     assert not closed.events(Kind.CHORE_FAILED)
 
 
+async def test_a_poll_that_is_held_longer_than_asked_is_waited_for(closed: Room) -> None:
+    """adapter-telegram 87: a server that holds 33 s is idle and not broken."""
+    assert POLL_SECONDS + adapter._SLACK_SECONDS > 33
+    closed.server.longest_poll = 0.05
+    closed.server.faults["getUpdates"].extend([Fault(), Fault(seconds=0.4)])
+    await closed.open()
+    await closed.until(lambda: len(closed.server.called("getUpdates")) > 3)
+    assert closed.health().state == "connected"
+    assert not closed.events(Kind.CHORE_FAILED)
+    assert await closed.ask("hello")
+
+
 async def test_a_server_that_answers_no_more_is_hung_up_on(closed: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     # With the slack on top, an answer is waited for a tenth of a second.
     monkeypatch.setattr("qingtuan.channels.telegram.adapter.POLL_SECONDS", -14.9)
