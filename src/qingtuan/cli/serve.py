@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from qingtuan.app.channels import channels_of
 from qingtuan.backups.swap import Swap
 from qingtuan.channels.entry import Entries, titled
+from qingtuan.cli import channel_lines
 from qingtuan.cli.door import Claim, Door, claimed, opened
 from qingtuan.cli.lean import leave_out
 from qingtuan.cli.log_file import logging_to
@@ -130,9 +131,9 @@ class _Serving:
                 self._restored = None
             assert door.app is not None
             entries = await stack.enter_async_context(channels_of(door.app))
-            self._tell(entries)
-            alive = asyncio.create_task(self._notifier.watch())
-            stack.callback(alive.cancel)
+            lines = self._tell(entries)
+            for beside in (self._notifier.watch(), lines.watch()):
+                stack.callback(asyncio.create_task(beside).cancel)
             wanted = await self._asked(requests)
             if wanted is None:
                 await self._end(door, entries)
@@ -141,22 +142,28 @@ class _Serving:
                     await asyncio.wait_for(_at_rest(door), _FINISH_SECONDS)
             return wanted
 
-    def _tell(self, entries: Entries) -> None:
-        """Say that it runs, and what does not."""
+    def _tell(self, entries: Entries) -> channel_lines.ChannelLines:
+        """Say that it runs, and what does not; gives what says the rest as it changes."""
         shell = self._shell
+        lines = channel_lines.ChannelLines(entries.health, shell.clock, lambda words: shell.note(shell.say(words)))
         for name, error in entries.failed.items():
+            for said in (name, "http") if name == "server" else (name,):
+                lines.know(said, error.words)
             shell.explain(error)
             _LOG.info("%s did not start: %s", name, explained(error, "en"))
         shell.note(shell.say(_RUNNING).format(home=shell.home.path))
         if chats := [titled(one.name) for one in entries.health() if one.name != "http" and one.state != "off"]:
             names = shell.say(_AND).join(shell.say(words) for words in chats)
             shell.note(shell.say(_CHATS).format(names=names))
+        if (off := channel_lines.off(entries.health())) is not None:
+            shell.note(shell.say(off))
         if entries.address is not None:
             host, port = entries.address
             shell.note(shell.say(_LISTENING).format(host=f"[{host}]" if ":" in host else host, port=port))
             _LOG.info("listening on %s port %s", host, port)
         _LOG.info("running: %s", ", ".join(f"{one.name} {one.state}" for one in entries.health()))
         self._notifier.ready()
+        return lines
 
     async def _end(self, door: Door, entries: Entries) -> None:
         """Let what is being answered come to its end, unless somebody wants to end at once."""

@@ -257,7 +257,10 @@ _AWAY = Words(
     "连不上 Telegram（{why}），一直在重试。网络要代理的话设 channels.telegram.proxy。",
     "Telegram is out of reach ({why}); it is tried again. Where a proxy is needed, set channels.telegram.proxy.",
 )
-_DISK = Words("消息存不下来，Telegram 那边先留着。", "Messages cannot be stored; Telegram keeps them meanwhile.")
+_DISK = Words(
+    "消息存不下来：看看磁盘是不是满了。Telegram 那边先留着，腾出地方就接着收。",
+    "Messages cannot be stored: see whether the disk is full. Telegram keeps them until there is room again.",
+)
 _NOT_DELIVERED = Words(
     "Telegram 送不到 {url}（{why}），有 {count} 条在等。核对这个地址从外面能不能打开。",
     "Telegram cannot deliver to {url} ({why}); {count} updates wait. See whether the address opens from outside.",
