@@ -14,3 +14,16 @@ def test_httpx_works_and_brings_no_command_line() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split("\n")[0] == "/y set()"
+
+
+def test_the_ciphers_of_wechat_come_with_the_first_file() -> None:
+    code = (
+        "import sys; from qingtuan.cli.lean import leave_out; leave_out()\n"
+        "from nonebot.adapters.wxclaw.bot import aes_ecb_decrypt, aes_ecb_encrypt, calculate_ciphertext_size\n"
+        "print('cryptography' in sys.modules)\n"
+        "sealed = aes_ecb_encrypt(b'a picture', key=b'k' * 16)\n"
+        "from nonebot.adapters.wxclaw import cdn\n"
+        "print(len(sealed) == calculate_ciphertext_size(9), aes_ecb_decrypt(sealed, b'k' * 16), cdn.PKCS7.__name__)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split("\n")[:2] == ["False", "True b'a picture' PKCS7"]
