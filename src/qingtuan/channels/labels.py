@@ -8,6 +8,7 @@ from __future__ import annotations
 QUOTE = "引用"
 PART_OF_QUOTE = "引用的只是其中一段"
 FORWARD = "转发自"
+BY_BOT = "另一个机器人代写的"
 MERGED = "合并转发"
 IMAGE, VOICE, VIDEO, FILE = "图片", "语音", "视频", "文件"
 STICKER, CARD, SHARED, CONTACT = "表情", "卡片", "分享", "名片"
@@ -27,6 +28,11 @@ def quoted(who: str) -> str:
 def forwarded(who: str) -> str:
     """The label of what was passed on, and from whom: empty where nobody knows."""
     return f"{FORWARD} {who}".strip()
+
+
+def written_by(bot: str) -> str:
+    """The label of what a bot wrote for somebody who sent it: empty where nobody knows which."""
+    return f"{BY_BOT} {bot}".strip()
 
 
 def sign(name: str, what: str = "") -> str:

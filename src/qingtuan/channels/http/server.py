@@ -14,6 +14,7 @@ from typing import Any
 import uvicorn
 
 from qingtuan.channels.entry import Asgi
+from qingtuan.channels.http.patience import Patience
 from qingtuan.clock import SystemClock
 from qingtuan.errors import SettingsWrong
 from qingtuan.language import Words
@@ -50,12 +51,14 @@ _FRAME_BYTES = 64 * 1024 * 1024
 class Server:
     """The socket, and who answers on it."""
 
-    def __init__(self, host: str, port: int, routes: Mapping[str, Asgi]) -> None:
+    def __init__(self, host: str, port: int, routes: Mapping[str, Asgi], patience: Patience | None = None) -> None:
         """`routes`: by the beginning of the path; the longest that fits answers."""
+        self._patience = patience or Patience()
         self._host, self._port = host, port
         self._routes = sorted(routes.items(), key=lambda route: -len(route[0]))
         self._server: _Uvicorn | None = None
         self._serving: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
         self._listening: socket.socket
 
     async def start(self) -> None:
@@ -87,6 +90,8 @@ class Server:
         self._listening = listening
         await self._server.startup(sockets=[listening])
         self._serving = asyncio.create_task(self._server.main_loop(), name="http server")
+        lines = self._server.server_state.connections
+        self._watching = asyncio.create_task(self._patience.watch(lambda: lines), name="http patience")
 
     @property
     def port(self) -> int:
@@ -101,6 +106,9 @@ class Server:
             self._server.leave()
             await self._serving
             await self._server.shutdown(sockets=[self._listening])
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
 
     async def _answer(
         self,

@@ -291,10 +291,16 @@ class OneBotEntry:
         account = self.accounts.account(line.self_id)
         with suppress(StorageFailed):  # it is asked for again with the next connection
             async for found in missed(line, chats, self.accounts.ours, now):
-                if isinstance(found, Said):
-                    await self._said(account, found)
-                else:
-                    self._muted(*found)
+                try:
+                    if isinstance(found, Said):
+                        await self._said(account, found)
+                    else:
+                        self._muted(*found)
+                except StorageFailed:
+                    raise
+                except Exception as error:  # noqa: BLE001 (the edge of a channel: the others are taken)
+                    said = {"message": "a message of onebot could not be taken", "exception": error}
+                    asyncio.get_running_loop().call_exception_handler(said)
 
     async def caught_up(self, self_id: str) -> None:
         """Wait until what an account missed was taken in."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ from qingtuan.net.fetcher import Limits, SafeFetcher
 _SECONDS = 60.0
 _MOST_OPENED = 8
 """Forwards inside one that are opened by their ids."""
+_OF_A_PROGRAM = re.compile(r"[\w{}-]{1,100}(?:\.\w{1,8})?", re.ASCII)
+"""A name such as QQ itself gives to a picture or a voice."""
 
 _GONE = Words("这个已经取不到了，请再发一次。", "That can no longer be fetched; please send it again.")
 _AWAY = Words("QQ 现在没连上，取不到。", "QQ is not connected at the moment, so it cannot be fetched.")
@@ -59,7 +62,10 @@ class Fetching:
     # Bytes
 
     async def _bytes(self, remote: Remote, found: Mapping[str, str]) -> Blob:
-        """By the address that came along; by a new one if that is over; else by way of NapCat, which has the file."""
+        """By the address that came along; by a new one if that is over; else by way of NapCat, which has the file.
+
+        NapCat looks for a name among all that it ever received. What the sender called a file may be the name of one of
+        somebody else's, or a path: then it is asked for by its id alone."""
         failed: FetchFailed | None = None
         if url := found.get("url"):
             try:
@@ -71,8 +77,9 @@ class Fetching:
                 return await self._get(remote, url)
         except FetchFailed as error:
             failed = error
-        name = found.get("file_id") or found.get("file", "")
-        given = await self._call(found, "get_file", file_id=name, file=found.get("file", name))
+        if not (name := found.get("file_id") or _named(remote, found)):
+            raise failed or FetchFailed(_GONE)
+        given = await self._call(found, "get_file", file_id=name, file=name)
         if (data := _decoded(given)) is not None:
             return Blob(data, remote.name or str(given.get("file_name", "")))
         raise failed or FetchFailed(_GONE)
@@ -80,7 +87,9 @@ class Fetching:
     async def _renewed(self, remote: Remote, found: Mapping[str, str]) -> str:
         """A fresh address; empty if there is none."""
         if remote.kind == "image":
-            given = await self._asked(found, "get_image", file=found.get("file", ""))
+            if not (name := _named(remote, found)):
+                return ""
+            given = await self._asked(found, "get_image", file=name)
         elif remote.kind == "file" and (number := found.get("file_id")):
             group = found.get("group")
             more = {"group_id": group} if group else {"user_id": found.get("user", "")}
@@ -94,10 +103,10 @@ class Fetching:
 
     async def _voice(self, remote: Remote, found: Mapping[str, str]) -> Blob:
         """In a form that others can play: what QQ keeps is not."""
-        file = found.get("file", "")
-        given = await self._asked(found, "get_record", file=file, out_format="wav")
-        if (data := _decoded(given)) is not None:
-            return Blob(data, f"{file.rpartition('.')[0] or file}.wav", "audio/wav")
+        if file := _named(remote, found):
+            given = await self._asked(found, "get_record", file=file, out_format="wav")
+            if (data := _decoded(given)) is not None:
+                return Blob(data, f"{file.rpartition('.')[0] or file}.wav", "audio/wav")
         return await self._bytes(remote, found)
 
     async def _get(self, remote: Remote, url: str) -> Blob:
@@ -126,9 +135,12 @@ class Fetching:
 
     async def _quote(self, found: Mapping[str, str]) -> Material:
         number = found.get("id", "")
-        if not number.lstrip("-").isdecimal():
+        if not number.removeprefix("-").isdecimal():
             raise FetchFailed(_GONE)
         given = await self._call(found, "get_msg", message_id=int(number))
+        if not _is_of_this_chat(given, found):
+            # An id is a number that anybody can write, and those of all chats are alike.
+            raise FetchFailed(_GONE)
         return Material(Origin.FORWARD, labels.quoted(speaker(given)), said(read_segments(given.get("message"))))
 
     # Asking NapCat
@@ -153,6 +165,23 @@ class Fetching:
             if error.again:
                 raise
             return {}
+
+
+def _named(remote: Remote, found: Mapping[str, str]) -> str:
+    """The name by which NapCat may be asked for a thing; empty where only its sender named it so."""
+    name = found.get("file", "")
+    return name if remote.kind in ("image", "audio") and _OF_A_PROGRAM.fullmatch(name) else ""
+
+
+def _is_of_this_chat(message: Mapping[str, Any], found: Mapping[str, str]) -> bool:
+    """Whether a message was said in the chat of the one that quotes it."""
+    where = {name: str(message.get(name) or "") for name in ("group_id", "user_id", "target_id")}
+    if group := found.get("group"):
+        return message.get("message_type") == "group" and where["group_id"] == group
+    mine, theirs = found.get("self", ""), found.get("user", "")
+    if message.get("message_type") != "private" or where["group_id"] or not theirs:
+        return False
+    return where["user_id"] == theirs or (where["user_id"], where["target_id"]) == (mine, theirs)
 
 
 def _decoded(given: Mapping[str, Any]) -> bytes | None:

@@ -27,6 +27,9 @@ ANONYMOUS = "qq:80000000"
 LONGEST = 20_000
 """Characters of one message; QQ takes about a quarter of that."""
 
+_LONGEST_BAN = 31 * 86400
+"""Seconds; QQ knows none longer."""
+_ID = re.compile(r"-?[0-9]{1,19}")
 _COMMAND_BEHIND = re.compile(r"(?:@\d+\s*)+([/／]\S.*)", re.DOTALL)
 
 
@@ -124,6 +127,8 @@ Heard = Said | Recalled | Muted | Left | Joined | Offline | Beat | Silent
 
 def heard(event: Mapping[str, Any], self_id: str, ours: Collection[str], now: datetime) -> Heard:
     """What an event means that came to the account `self_id`. `ours` are all accounts that the assistant has."""
+    if event.get("self_id") is not None and _number(event["self_id"]) != self_id:
+        return Silent("unreadable")  # of another account than the one that the connection is for
     match event.get("post_type"):
         case "message":
             return message(event, self_id, ours, now)
@@ -377,7 +382,7 @@ def _ban(event: Mapping[str, Any], *, whole: bool) -> float | None:
     if event.get("sub_type") == "lift_ban":
         return 0.0
     seconds = event.get("duration")
-    if not isinstance(seconds, (int, float)) or seconds < 0 or (whole and not seconds):
+    if not isinstance(seconds, (int, float)) or not 0 <= seconds <= _LONGEST_BAN or (whole and not seconds):
         return None
     return float(seconds)
 
@@ -398,7 +403,7 @@ def _number(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         return ""
     text = str(value).strip()
-    return text if text.lstrip("-").isdecimal() and text.isascii() and len(text) <= 20 else ""
+    return text if _ID.fullmatch(text) else ""
 
 
 def _time(value: Any, now: datetime) -> datetime:

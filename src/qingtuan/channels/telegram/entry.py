@@ -12,7 +12,7 @@ from qingtuan.channels.base import Deliveries
 from qingtuan.channels.entry import Asgi, EntryHealth, Surroundings
 from qingtuan.channels.intake import Intake
 from qingtuan.channels.nonebot import driver_of
-from qingtuan.channels.telegram.adapter import TelegramAdapter, config_of, hide_token
+from qingtuan.channels.telegram.adapter import SECRET_HEADER, TelegramAdapter, config_of, hide_token
 from qingtuan.channels.telegram.api import Answer
 from qingtuan.channels.telegram.buttons import Buttons
 from qingtuan.channels.telegram.channel import TelegramChannel, Ways
@@ -88,7 +88,7 @@ class TelegramEntry:
         if self._settings.webhook_url is None:
             return {}
         asgi: Asgi = self._driver.asgi  # type: ignore[attr-defined]
-        return {"/telegram": bounded(asgi)}
+        return {"/telegram": bounded(asgi, SECRET_HEADER, self._api.secret)}
 
     async def start(self) -> None:
         log = self._around.log

@@ -20,6 +20,8 @@ from qingtuan.messages import Inbound, Material, Origin, Space
 
 CHANNEL = "telegram"
 _LONGEST_NAME = 64
+_MOST_ENTITIES = 100
+"""Of one message; Telegram knows no more."""
 
 Update = Mapping[str, Any]
 
@@ -229,7 +231,7 @@ def _words(message: Mapping[str, Any]) -> tuple[str, Sequence[Mapping[str, Any]]
     """The words of a message, or those under its picture, whole, and what is marked in them."""
     key = "text" if "text" in message else "caption"
     entities = message.get("entities" if key == "text" else "caption_entities") or ()
-    return text_in(message, key), [entity for entity in entities if isinstance(entity, Mapping)]
+    return text_in(message, key), [entity for entity in entities[:_MOST_ENTITIES] if isinstance(entity, Mapping)]
 
 
 def _said(text: str, entities: Sequence[Mapping[str, Any]], me: Me) -> str:
@@ -274,7 +276,7 @@ def _addressed(message: Mapping[str, Any], text: str, entities: Sequence[Mapping
     replied = message.get("reply_to_message")
     if isinstance(replied, Mapping) and int((replied.get("from") or {}).get("id", 0)) == me.id:
         return True
-    return any(_names(text, entity, me) for entity in entities)
+    return not _is_anothers(message) and any(_names(text, entity, me) for entity in entities)
 
 
 def _names(text: str, entity: Mapping[str, Any], me: Me) -> bool:
@@ -304,13 +306,22 @@ def _marked(text: str, entity: Mapping[str, Any]) -> str:
 
 
 def _own_and_foreign(message: Mapping[str, Any], said: str) -> tuple[str, tuple[Material, ...]]:
-    """The speaker's own words, and what only came along: of a forward nothing is the speaker's."""
+    """The speaker's own words, and what only came along."""
     label = label_of(message)
-    origin = message.get("forward_origin")
-    if origin is None:
+    if not _is_anothers(message):
         return said, _material("Telegram", label)
-    who = _origin_name(origin)
-    return "", _material(labels.forwarded(who), "\n".join(part for part in (said, label) if part) or "")
+    origin, by = message.get("forward_origin"), message.get("via_bot")
+    if origin is None and isinstance(by, Mapping):
+        whose = labels.written_by(text_in(by, "username")[:_LONGEST_NAME] or _name(by))
+    else:
+        whose = labels.forwarded(_origin_name(origin))
+    return "", _material(whose, "\n".join(part for part in (said, label) if part) or "")
+
+
+def _is_anothers(message: Mapping[str, Any]) -> bool:
+    """Whether the words were put together by somebody else, though the speaker sent them: of a forward, and of what
+    another bot offered to write (inline mode), nothing is the speaker's. It means nobody, and commands nothing."""
+    return "forward_origin" in message or "via_bot" in message
 
 
 def _content(message: Mapping[str, Any]) -> str:

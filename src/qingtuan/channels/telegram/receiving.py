@@ -87,6 +87,10 @@ class Taking:
                 await self._store(update, self._state.me)
             except StorageFailed:
                 return False
+            except Exception as error:  # noqa: BLE001 (the edge of a channel)
+                # Given in once more it would break again, and all that stands behind it would never be heard.
+                said = {"message": "an update of telegram could not be taken", "exception": error}
+                asyncio.get_running_loop().call_exception_handler(said)
             self._taken[number] = None
             while len(self._taken) > _REMEMBERED:
                 self._taken.popitem(last=False)

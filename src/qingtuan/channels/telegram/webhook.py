@@ -1,7 +1,9 @@
-"""Before the webhook: what is too large is turned away before it is read, whoever sends it."""
+"""Before the webhook: what is too large is turned away before it is read, whoever sends it, and of who does not know
+the secret nothing is read at all."""
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -15,15 +17,18 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
-def bounded(app: Asgi) -> Asgi:
-    """The same application for bodies up to a megabyte, sent whole."""
+def bounded(app: Asgi, header: str, secret: str) -> Asgi:
+    """The same application for bodies up to a megabyte, sent whole, by who says the secret in a header. Of anybody else
+    it gets no body, to say no to: they may send theirs as slowly as they like."""
+    name = header.lower().encode()
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
         body = bytearray()
-        more = True
+        said = [value for key, value in scope["headers"] if key == name]
+        more = len(said) == 1 and hmac.compare_digest(said[0], secret.encode())
         while more:
             message = await receive()
             if message["type"] != "http.request":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -10,6 +11,7 @@ from qingtuan.channels.entry import Surroundings
 from qingtuan.channels.intake import Intake
 from qingtuan.channels.wxclaw.inbound import CHANNEL, Said, Unread, read
 from qingtuan.channels.wxclaw.store import Store
+from qingtuan.errors import StorageFailed
 from qingtuan.events.inbox import Inbox
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log
@@ -32,6 +34,16 @@ class Hearing:
 
     async def hear(self, account: str, message: Any) -> None:
         """One message of an account. Returns once it is stored, or known, or ignored. Raises `StorageFailed`."""
+        try:
+            await self._hear(account, message)
+        except StorageFailed:
+            raise
+        except Exception as error:  # noqa: BLE001 (the edge of a channel)
+            # Asked for once more it would break again, and all that stands behind it would never be heard.
+            said = {"message": "a message of wxclaw could not be taken", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(said)
+
+    async def _hear(self, account: str, message: Any) -> None:
         found = read(message, self._clock.now())
         if isinstance(found, Unread):
             self._unread(account, found)

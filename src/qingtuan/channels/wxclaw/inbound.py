@@ -25,6 +25,7 @@ from qingtuan.storage.files import content_hash
 CHANNEL = "wxclaw"
 _USER_MESSAGE = 1
 _TEXT, _IMAGE, _VOICE, _FILE, _VIDEO = 1, 2, 3, 4, 5
+_LONGEST_TOKEN = 16_384
 _ITEMS = 50
 """Items of one message that are looked at."""
 _ID = re.compile(r"[0-9A-Za-z_@.:+/=-]{1,128}")
@@ -65,7 +66,7 @@ def read(message: Any, now: datetime) -> Said | Unread:
     account = f"wx:{user}"
     if not user or not is_account(account):
         return Unread("nobody")
-    space, name, token = Space("private", account), _name_of(message), text_of(message.get("context_token"))
+    space, name, token = Space("private", account), _name_of(message), _token(message.get("context_token"))
     if message.get("group_id"):
         return Unread("group", space, name, user)
     items = [item for item in _list(message.get("item_list"))[:_ITEMS] if isinstance(item, Mapping)]
@@ -195,6 +196,12 @@ def _whole(value: Any) -> int | None:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _token(value: Any) -> str:
+    """What is given back as it came: empty for what no file or request can hold."""
+    text = text_of(value)
+    return text if len(text) <= _LONGEST_TOKEN and text.isprintable() else ""
 
 
 def _list(value: Any) -> list[Any]:
