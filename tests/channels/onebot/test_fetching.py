@@ -205,7 +205,7 @@ async def test_a_large_file_comes_over_either_kind_of_connection(qq: QQ, files: 
         calling = asyncio.create_task(adapter.call_out(url))
         await qq.passing(lambda: "10009" in qq.entry.accounts.by_id)
         for self_id in ("10001", "10009"):
-            reference = json.dumps({"self": self_id, "file": "v.mp4"})
+            reference = json.dumps({"self": self_id, "file_id": "v.mp4"})
             assert len((await blob(qq, Remote("video", reference))).data) == len(large)
         calling.cancel()
         await asyncio.wait([calling])
