@@ -6,11 +6,12 @@ the rest of a request, and with all its lines taken it turns everybody away.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
+
+from qingtuan.clock import SystemClock
 
 _LOOK_SECONDS = 1.0
 """Between two looks."""
@@ -31,10 +32,10 @@ class Patience:
 
     async def watch(self, lines: Callable[[], Iterable[Any]]) -> None:
         """Cut off, until cancelled, whoever makes the others wait. By the time of the machine, as a network is."""
-        loop = asyncio.get_running_loop()
+        clock = SystemClock()
         while True:
-            await asyncio.sleep(_LOOK_SECONDS)
-            for line in self.over([*lines()], loop.time()):
+            await clock.sleep(_LOOK_SECONDS)
+            for line in self.over([*lines()], clock.monotonic()):
                 line.transport.abort()
 
     def over(self, lines: list[Any], now: float) -> list[Any]:
