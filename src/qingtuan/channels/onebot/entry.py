@@ -82,8 +82,8 @@ _GONE = Words(
     "NapCat of QQ {account} has disconnected. It comes back by itself if it runs; start it if it does not.",
 )
 _LOGGED_OUT = Words(
-    "QQ {account} 掉线了{why}。打开 NapCat，重新扫码登录。",
-    "QQ {account} was logged out{why}. Open NapCat and log in again by QR code.",
+    "QQ {account} 掉线了{why}。用小号重新扫码：qingtuan login qq，或 NapCat 的网页。",
+    "QQ {account} was logged out{why}. Scan again with the account: qingtuan login qq, or NapCat's pages.",
 )
 
 

@@ -48,7 +48,7 @@ _QQ_FOLDER = Words(
     "Where is NapCat's folder of settings (napcat/config)? Enter if you do not know, to fill it in yourself: ",
 )
 _QQ_WRITTEN = Words(
-    "地址和令牌写进了 {folder}。NapCat 要重开；重开以后 qingtuan login qq 显示登录二维码。",
+    "地址和口令写进了 {folder}。NapCat 要重开；重开以后 qingtuan login qq 显示登录二维码。",
     "Address and token are written to {folder}. Restart NapCat; then qingtuan login qq shows the QR code to log in.",
 )
 _QQ_BY_HAND = Words(
