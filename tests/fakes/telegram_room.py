@@ -19,6 +19,7 @@ from qingtuan.messages import Space
 from qingtuan.tools.registry import Provider
 from tests.fakes.conversation import Conversation
 from tests.fakes.telegram_server import GROUP, TOKEN, TelegramServer
+from tests.fakes.waiting import until
 
 PRIVATE = Space("private", "tg:5")
 HIKE = Space("group", f"tg:{GROUP}")
@@ -88,14 +89,10 @@ class Room:
         await self.until(lambda: len(self.server.chats[to].by_bot()) > before)
         return self.server.texts(to)
 
-    async def until(self, what: Callable[[], Any], patience: float = 20.0) -> Any:
-        """Let time pass until something is so, and give it. On the instance's clock half a second goes by in each
-        moment of ours."""
-        async with asyncio.timeout(patience):
-            while not (found := what()):
-                self.pass_time(0.5)
-                await asyncio.sleep(0.01)
-        return found
+    async def until(self, what: Callable[[], Any]) -> Any:
+        """Let time pass until something is so, and give it: on the instance's clock, half a second in ten milliseconds
+        of ours."""
+        return await until(what, self.chat.clock, 0.25)
 
     async def quiet(self, seconds: float = 10.0) -> None:
         """Let time pass in which whatever is to come comes."""

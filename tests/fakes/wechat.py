@@ -24,8 +24,9 @@ from qingtuan.events.log import Place
 from qingtuan.events.outbox import Draft, MessageKind
 from qingtuan.identity.accounts import OWNER
 from qingtuan.messages import Space
-from tests.fakes.conversation import PATIENCE, Conversation
+from tests.fakes.conversation import Conversation
 from tests.fakes.ilink import USER, Bound, Ilink
+from tests.fakes.waiting import until
 
 SPACE = Space("private", f"wx:{USER}")
 
@@ -102,9 +103,7 @@ class WeChatTalk:
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until something is so within the instance."""
-        async with asyncio.timeout(PATIENCE):
-            while not condition():  # noqa: ASYNC110 (nobody tells)
-                await asyncio.sleep(0.02)
+        await until(condition)
 
     async def quiet(self) -> None:
         """Wait until what was said is stored, answered and sent, as far as it can be: two polls more came by."""

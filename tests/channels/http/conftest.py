@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
@@ -92,15 +91,6 @@ async def events_of(answer: httpx.Response) -> AsyncIterator[tuple[str, Any]]:
             data = line.removeprefix("data: ")
             yield name, data if data == "[DONE]" else json.loads(data)
             name = ""
-
-
-async def eventually(fits: Any) -> None:
-    """Wait until something is so."""
-    for _ in range(500):
-        if fits():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it never came to be")
 
 
 @pytest.fixture

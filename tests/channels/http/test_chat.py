@@ -17,9 +17,10 @@ from qingtuan.identity.scopes import Visibility
 from qingtuan.identity.trust import Risk
 from qingtuan.messages import Space
 from qingtuan.tools.tool import ToolContext
-from tests.channels.http.conftest import SAYS, Api, events_of, eventually
+from tests.channels.http.conftest import SAYS, Api, events_of
 from tests.fakes.model_server import Reply, call, on_result, on_user, when
 from tests.fakes.turns import tool_of
+from tests.fakes.waiting import until
 
 LAPTOP = Space("private", "http:laptop")
 PNG = base64.b64encode(
@@ -40,7 +41,7 @@ async def test_a_message_gets_its_answer(api: Api) -> None:
     assert received.payload["account"] == "http:laptop"
     assert received.place.person == "owner"
     assert received.place.space == LAPTOP
-    await eventually(lambda: api.chat.events(Kind.DELIVERY_SENT))
+    await until(lambda: api.chat.events(Kind.DELIVERY_SENT))
 
 
 async def test_a_session_goes_on_by_its_name_or_id_and_the_running_one_without(api: Api) -> None:

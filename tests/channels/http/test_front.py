@@ -12,8 +12,9 @@ import pytest
 
 from qingtuan.events.kinds import Kind
 from qingtuan.identity.scopes import Visibility
-from tests.channels.http.conftest import SAYS, Api, events_of, eventually
+from tests.channels.http.conftest import SAYS, Api, events_of
 from tests.fakes.model_server import Reply, on_user
+from tests.fakes.waiting import until
 
 GUARDED = [("POST", "/chat"), ("GET", "/chat"), ("POST", "/v1/chat/completions"), ("GET", "/v1/models"),
            ("GET", "/health/detail"), ("GET", "/chatter"), ("DELETE", "/chat"), ("GET", "/v1/")]  # fmt: skip
@@ -91,7 +92,7 @@ async def test_revoking_a_key_ends_what_is_open_with_it(api: Api) -> None:
         heard = events_of(attending)
         await anext(heard)
         asking = asyncio.create_task(api.post("/chat", {"message": "慢慢想"}))
-        await eventually(lambda: api.chat.events(Kind.MODEL_REQUESTED))
+        await until(lambda: api.chat.events(Kind.MODEL_REQUESTED))
         api.chat.app.keys.revoke("laptop")
         assert [one async for one in heard] == []
         assert (await asking).status_code == 401

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from itertools import count
 from pathlib import Path
 
@@ -16,9 +15,10 @@ from qingtuan.channels.base import Waits
 from qingtuan.channels.http.server import Server
 from qingtuan.channels.onebot.entry import OneBotEntry
 from qingtuan.events.kinds import Kind
-from tests.fakes.conversation import PATIENCE, Conversation
+from tests.fakes.conversation import Conversation
 from tests.fakes.model_server import on_user
 from tests.fakes.napcat import Delivered, NapCat
+from tests.fakes.waiting import until
 
 TOKEN = "a-long-and-random-token"
 OWNER, FRIEND, GROUP = 10000, 20002, 30003
@@ -105,14 +105,7 @@ class QQ:
 
     async def passing(self, true: Callable[[], bool], step: float = 0.1) -> None:
         """Let time pass until something is so, `step` seconds at once."""
-
-        def one_moment() -> bool:
-            if true():
-                return True
-            self.chat.clock.advance(timedelta(seconds=step))
-            return False
-
-        await self.until(one_moment)
+        await until(true, self.chat.clock, step)
 
     async def _heard(self, napcat: NapCat) -> None:
         """Wait until all that a NapCat told is heard: what it tells last comes last."""
@@ -125,9 +118,7 @@ class QQ:
 
     async def until(self, true: Callable[[], bool]) -> None:
         """Wait until something is so that nobody tells of."""
-        async with asyncio.timeout(PATIENCE):
-            while not true():  # noqa: ASYNC110 (that is the point)
-                await asyncio.sleep(0.005)
+        await until(true)
 
     def asked(self) -> list[str]:
         """What people said that was taken."""
