@@ -182,6 +182,7 @@ def test_it_says_which_chat_apps_it_has(qingtuan: CommandLine) -> None:
     process = there.start("serve", stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
         assert process.stderr is not None
+        assert process.stderr.readline().startswith("没有开：Telegram（")
         assert "在运行" in process.stderr.readline()
         assert process.stderr.readline().startswith("聊天软件：QQ；")
         assert process.stderr.readline().startswith("程序从 http://127.0.0.1:")

@@ -31,8 +31,8 @@ _RUNNING = Words(
 )
 _LISTENING = Words("程序从 http://{host}:{port} 调用。", "Programs call http://{host}:{port}.")
 _CHATS = Words(
-    "聊天软件：{names}；连上没有看 qingtuan doctor。",
-    "Chat apps: {names}; qingtuan doctor says whether they are connected.",
+    "聊天软件：{names}；连上了会在这里说。",
+    "Chat apps: {names}; it is said here when they are connected.",
 )
 _AND = Words("、", ", ")
 _ENDING = Words(
@@ -151,12 +151,12 @@ class _Serving:
                 lines.know(said, error.words)
             shell.explain(error)
             _LOG.info("%s did not start: %s", name, explained(error, "en"))
+        if (off := channel_lines.off(entries.health())) is not None:
+            shell.note(shell.say(off))
         shell.note(shell.say(_RUNNING).format(home=shell.home.path))
         if chats := [titled(one.name) for one in entries.health() if one.name != "http" and one.state != "off"]:
             names = shell.say(_AND).join(shell.say(words) for words in chats)
             shell.note(shell.say(_CHATS).format(names=names))
-        if (off := channel_lines.off(entries.health())) is not None:
-            shell.note(shell.say(off))
         if entries.address is not None:
             host, port = entries.address
             shell.note(shell.say(_LISTENING).format(host=f"[{host}]" if ":" in host else host, port=port))
