@@ -44,7 +44,7 @@ async def test_a_quote_without_words_asks_about_the_quote(telegram: Room) -> Non
     await telegram.ask(asking["text"], to=GROUP, by=MING, entities=asking["entities"], reply_to_message=said)
     asked = str(telegram.chat.asked.messages)
     assert "引用了 tg:7 说的" in asked
-    assert "要你看的就是它" in asked
+    assert "要你看的就是上面" in asked
 
 
 async def test_who_leaves_and_being_removed_are_known(telegram: Room) -> None:
