@@ -79,7 +79,7 @@ class Collector:
         """Set when one more channel is known."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
         """By message, what is on its way."""
-        self._room = asyncio.Semaphore(_AT_ONCE)
+        self._room, self._room_of_limited = asyncio.Semaphore(_AT_ONCE), asyncio.Semaphore(_AT_ONCE)
         self._unlisten: Callable[[], None] = lambda: None
 
     def register(self, channel: str, fetcher: Fetcher) -> None:
@@ -192,7 +192,8 @@ class Collector:
     async def _fetch(self, event: Event, number: int, remote: Remote) -> None:
         detail = ""
         try:
-            async with self._room:
+            # Whoever has no limits does not wait for what is slow of those who have.
+            async with self._room if self._allowance(event).size is None else self._room_of_limited:
                 found = await self._got(event, number, remote)
             payload, origin = await self._kept(event, found, remote)
         except FetchFailed as error:
@@ -309,7 +310,7 @@ class _NotConnected(Exception):
 _OPENING = 15.0
 """Seconds that a channel may take to open after the start."""
 _AT_ONCE = 4
-"""Things that are fetched at the same time, over all channels."""
+"""Things that are fetched at the same time, over all channels: of the owner, and of all others together."""
 _LONGEST = 120.0
 """Seconds for one thing, all tries together."""
 _PAUSES = (1.0, 4.0, 15.0)

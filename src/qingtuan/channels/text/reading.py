@@ -39,6 +39,7 @@ _SIGNS = re.compile(r"[\[*_`<~]")
 _CELL_END = re.compile(r"(?<!\\)\|")
 LANGUAGE = re.compile(r"[\w+#.-]{1,32}", re.ASCII)
 """The name of a programming language, as it stands at a fence."""
+_ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*://|www\.|(?:[\w-]+\.)+[a-z]{2,}(?:[/:?#]|\s*$))", re.IGNORECASE)
 _EMPTY = re.compile(r"[ \t>]*")
 _SPANS: dict[str, Style] = {
     "strong": Style("bold"),
@@ -194,6 +195,9 @@ def _link(address: str, inside: Sequence[Token], styles: tuple[Style, ...]) -> l
     label = _label(inside)
     if not label.strip() or label in (address, unquote(address), address.removeprefix("mailto:")):
         return [Run(label.strip() or clean(address), styles)]
+    if _ADDRESS.match(label):
+        # Words that are an address and lead to another would hide where.
+        return [Run(_with_address(label, clean(address)), styles)]
     pictures = [str(token.attrs.get("src", "")) for token in inside if token.type == "image"]
     shown = [Run(label, (*styles, Style("link", clean(address))))]
     return [*shown, *(Run(f" {picture}", styles) for picture in pictures if _leads(picture))]

@@ -21,7 +21,8 @@ LIMIT = 4096
 MOST_ENTITIES = 100
 """Stretches with a style in one message (Bot API); what is more is shown without."""
 _LOOK = Look(quotes="style", widest=44)
-_SCHEME = re.compile(r"(?:https?|tg|mailto|tel):\S+")
+_SCHEME = re.compile(r"(?:https?|mailto|tel):\S+")
+"""Not Telegram's own addresses: by those somebody is called, joined to something, or logged in, behind other words."""
 _TAGS = {
     "quote": ("<blockquote>", "</blockquote>"),
     "bold": ("<b>", "</b>"),
