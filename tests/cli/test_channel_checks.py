@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from qingtuan.cli.channel_checks import joined
 from qingtuan.cli.unsent import summary, unsent
 from qingtuan.clock import ManualClock
 from qingtuan.events import outbox
@@ -17,6 +18,7 @@ from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
 from qingtuan.events.outbox import Outbox, notice
 from qingtuan.ids import Ids
+from qingtuan.language import Words
 from qingtuan.messages import Space
 from qingtuan.storage.sqlite import Database
 from tests.cli.conftest import CommandLine
@@ -72,6 +74,12 @@ def test_what_did_not_arrive_is_counted_by_chat_and_reason(post: Post) -> None:
         "不知道送到没有 2（QQ qq:777×2: 1200 Timeout）"
     )
     assert "说的话" not in str([one.facts() for one in every])
+
+
+def test_advice_of_several_channels_reads_as_one_sentence() -> None:
+    advice = [Words("先连上。", "Connect first."), Words("再说。", "Then speak.")]
+    assert joined(advice) == Words("先连上；再说。", "Connect first; Then speak.")
+    assert joined([]) == Words("", "")
 
 
 def test_the_terminal_has_no_id(tmp_path: Path) -> None:

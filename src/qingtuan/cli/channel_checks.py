@@ -27,12 +27,12 @@ async def _channels(shell: Shell) -> Finding:
     if not shown:
         return Finding("ok", _NONE)
     facts = [_facts(one) for one in shown]
-    found = _joined([_said(one, shell) for one in shown])
+    found = joined([_said(one, shell) for one in shown])
     # One that works may have something to say, too, such as what it does not get to hear in groups.
     words = [Words(f"{one.title.zh}：{one.words.zh}", f"{one.title.en}: {one.words.en}") for one in shown if one.words]
     if not words and not any(one.broken for one in shown):
         return Finding("ok", found, facts=facts)
-    return Finding("note", found, _joined(words) if words else None, facts)
+    return Finding("note", found, joined(words) if words else None, facts)
 
 
 def _said(one: Seen, shell: Shell) -> Words:
@@ -73,8 +73,12 @@ async def _unsent(shell: Shell) -> Finding:
     return Finding("note" if bad else "ok", found, _LOOK if bad else None, facts)
 
 
-def _joined(sentences: Sequence[Words]) -> Words:
-    return Words("；".join(one.zh for one in sentences), "; ".join(one.en for one in sentences))
+def joined(sentences: Sequence[Words]) -> Words:
+    """Several sentences as one."""
+    # Each may end with a full stop of its own; only the last one's is to be seen.
+    zh = [one.zh.rstrip("。") for one in sentences[:-1]] + [one.zh for one in sentences[-1:]]
+    en = [one.en.rstrip(".") for one in sentences[:-1]] + [one.en for one in sentences[-1:]]
+    return Words("；".join(zh), "; ".join(en))
 
 
 _CHATS = 5
