@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from qingtuan.channels import outcome
 from qingtuan.cli.silences import mending, silences, summary
 from qingtuan.clock import ManualClock
 from qingtuan.events.kinds import Kind
@@ -83,3 +84,7 @@ def test_the_doctor_says_why_it_was_silent(qingtuan: CommandLine) -> None:
     told = qingtuan("doctor").out
     assert "没回答的  7 天里有 1 条没回答" in told
     assert "→ 要和谁聊：写进 access.members" in told
+
+
+def test_every_reason_has_its_words_on_the_line_that_is_waited_on() -> None:
+    assert set(Reason) == set(outcome.WHY)

@@ -184,7 +184,7 @@ def _error(status: Status, trail: Trail, events: Sequence[Event], language: Lang
         case "answered" | "waiting":
             return None
         case "refused" if trail.ignored is not None:
-            return _WHY[Reason(trail.ignored.payload["reason"])].say(language)
+            return WHY[Reason(trail.ignored.payload["reason"])].say(language)
         case "unreachable":
             reasons = [event.payload["reason"] for event in events if event.kind is Kind.MODEL_FAILED]
             if reasons and reasons[-1]:
@@ -207,7 +207,7 @@ _NO_MODEL = Words("模型没有回答。", "No model answered.")
 _STOPPED = Words("停下了，没有做完。", "Stopped before the end.")
 _FAILED = Words("没有办成。", "It was not done.")
 _TODAY = Words("没有回答：今天的额度用完了。", "Not answered: the allowance of today is used up.")
-_WHY: Mapping[Reason, Words] = {
+WHY: Mapping[Reason, Words] = {
     Reason.UNSIGNED: Words("没有回答：消息没有签名。", "Not answered: the message is not signed."),
     Reason.SHARED_ID: Words(
         "没有回答：这个账号不是一个人，很多人用它说话。",
@@ -237,4 +237,8 @@ _WHY: Mapping[Reason, Words] = {
     Reason.TOKENS_SPENT: _TODAY,
     Reason.CEILING: _TODAY,
     Reason.BROKEN: Words("没有回答：这条消息处理不了。", "Not answered: that message could not be handled."),
+    Reason.UNREADABLE: Words("没有回答：看不懂这条消息。", "Not answered: that message could not be read."),
+    Reason.BEFORE_RESTORE: Words(
+        "没有回答：是恢复备份以前说的。", "Not answered: said before the backup that was restored."
+    ),
 }
