@@ -19,7 +19,7 @@ from qingtuan.identity.scopes import Role
 from qingtuan.language import Words
 from qingtuan.messages import Space
 from qingtuan.turn.commands.registry import Command, CommandReply, Invocation
-from qingtuan.turn.silence import MAX_AN_HOUR
+from qingtuan.turn.silence import MAX_A_MINUTE, MAX_AN_HOUR
 from tests.fakes.turns import (
     GROUP,
     GUEST,
@@ -119,6 +119,17 @@ async def test_what_is_ignored_leaves_its_reason_and_nothing_of_what_it_said(ope
     assert texts(world.sent()) == ["我只和主人认识的人聊天。"]
     await world.receive("在吗", GUEST)
     assert len(world.sent()) == 1  # once a minute is enough
+
+
+async def test_a_crowd_of_strangers_is_not_answered_one_by_one(open_world: Opener) -> None:
+    world = open_world(rules=AccessRules(limits={}))
+    for number in range(MAX_A_MINUTE + 10):
+        await world.receive("在吗", f"qq:{70000 + number}")
+    assert len(world.sent()) == MAX_A_MINUTE
+    assert len(world.events(Kind.MESSAGE_IGNORED)) == MAX_A_MINUTE + 10
+    world.clock.advance(timedelta(minutes=1))
+    await world.receive("在吗", GUEST)
+    assert len(world.sent()) == MAX_A_MINUTE + 1
 
 
 async def test_a_group_that_is_not_enabled_stays_silent_but_tells_the_owner(open_world: Opener) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Place
@@ -17,6 +17,12 @@ MAX_AN_HOUR = 200
 with what was never meant for us; why it is silent there is plain from fewer."""
 
 
+MAX_A_MINUTE = 20
+"""Refusals that are said in a chat app per minute, to whomever. Each person hears one a minute at most; a crowd of
+strangers must not make us send so many messages that the platform takes us for a nuisance."""
+_MINUTE = 60.0
+
+
 class Silence:
     """Keeps the record of what was ignored."""
 
@@ -24,9 +30,13 @@ class Silence:
         self._work = work
         self._hour = 0
         self._kept: Counter[tuple[str, str]] = Counter()
+        self._told: dict[str, deque[float]] = {}
+        """By channel, when the last refusals were said."""
 
     def keep(self, inbound: Inbound, refused: Refused, person: str | None) -> None:
         """Write down that a message was not answered, and say so where the refusal has words."""
+        if refused.words is not None and self._told_enough(inbound.channel):
+            refused = Refused(refused.reason)
         if refused.words is None and self._too_many(inbound, refused):
             return
         place = Place(None, inbound.space, None, person)
@@ -43,6 +53,15 @@ class Silence:
                 text = refused.words.say(self._work.kit.texts.language)
                 draft = notice(inbound.channel, text)
                 self._work.kit.record.outbox.put(draft, place, cause=event.id)
+
+    def _told_enough(self, channel: str) -> bool:
+        """Whether so many refusals were said in a chat app within the last minute that the next stays unsaid."""
+        now = self._work.kit.record.clock.monotonic()
+        told = self._told.setdefault(channel, deque(maxlen=MAX_A_MINUTE))
+        if len(told) == MAX_A_MINUTE and now - told[0] < _MINUTE:
+            return True
+        told.append(now)
+        return False
 
     def _too_many(self, inbound: Inbound, refused: Refused) -> bool:
         hour = int(self._work.kit.record.clock.now().timestamp()) // 3600

@@ -235,7 +235,7 @@ async def test_two_accounts_in_one_group_answer_once_by_the_one_that_is_meant(qq
         ):
             for one in (qq.napcat, second):
                 await one.says(FRIEND, said, GROUP, real_seq=number)
-        await qq.settled(qq.napcat, second)
+            await qq.settled(qq.napcat, second)  # said at once, the second would join the first
         assert sorted(qq.asked()) == ["/help", "/whoami", "一号和 @10009 谁在", "二号在吗"]
         assert [one.text.strip() for one in second.delivered].count("好的。") == 1
         assert len(qq.napcat.delivered) + len(second.delivered) == 4
