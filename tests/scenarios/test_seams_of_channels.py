@@ -215,7 +215,7 @@ async def test_nobody_stops_in_a_group_what_another_asked(qq: QQ) -> None:
 # Reminders and windows
 
 
-async def test_a_notice_to_wechat_outside_the_window_waits_while_telegram_is_told(tmp_path: Path) -> None:
+async def test_a_notice_to_wechat_outside_the_window_waits_until_they_write(tmp_path: Path) -> None:
     async with WeChatTalk(tmp_path) as wx:
         await wx.phone.says("你好")
         await wx.ilink.delivered(1)
