@@ -146,6 +146,7 @@ class _Serving:
         """Say that it runs, and what does not; gives what says the rest as it changes."""
         shell = self._shell
         lines = channel_lines.ChannelLines(entries.health, shell.clock, lambda words: shell.note(shell.say(words)))
+        shell.note(shell.say(_RUNNING).format(home=shell.home.path))
         for name, error in entries.failed.items():
             for said in (name, "http") if name == "server" else (name,):
                 lines.know(said, error.words)
@@ -153,7 +154,6 @@ class _Serving:
             _LOG.info("%s did not start: %s", name, explained(error, "en"))
         if (off := channel_lines.off(entries.health())) is not None:
             shell.note(shell.say(off))
-        shell.note(shell.say(_RUNNING).format(home=shell.home.path))
         if chats := [titled(one.name) for one in entries.health() if one.name != "http" and one.state != "off"]:
             names = shell.say(_AND).join(shell.say(words) for words in chats)
             shell.note(shell.say(_CHATS).format(names=names))
