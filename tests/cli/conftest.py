@@ -75,6 +75,15 @@ class Ran:
         return json.loads(self.out)
 
 
+class _Going(subprocess.Popen[str]):
+    """A process that a test which fails does not wait for."""
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, value, trace)
+
+
 @dataclass(frozen=True)
 class CommandLine:
     """`qingtuan` with its surroundings, run in this process: fast, with everything real but the process itself."""
@@ -130,7 +139,7 @@ class CommandLine:
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
         """A process that goes on."""
-        return subprocess.Popen(_command(arguments), env=self.environ, text=True, **options)
+        return _Going(_command(arguments), env=self.environ, text=True, **options)
 
 
 def _command(arguments: Sequence[str]) -> list[str]:
