@@ -235,7 +235,14 @@ async def _brings(qq: QQ, one: Json, said: list[Json], *words: str) -> None:
 
 
 async def _gets_a_quote(qq: QQ, one: Json) -> None:
-    await _brings(qq, one, [reply(1499999990), text("再说说")], "引用 qq:10001", "周六多云")
+    # Where it was said: a quote of another chat's message is not shown.
+    qq.napcat.recorded["get_msg"] = one["resp"]
+    await qq.napcat.says(FRIEND, [reply(1499999990), at(10001), text("再说说")], GROUP)
+    await qq.settled()
+    assert qq.napcat.called("get_msg") == [one["req"]["params"]]
+    asked = str(qq.chat.asked.messages)
+    assert "引用 qq:10001" in asked
+    assert "周六多云" in asked
 
 
 async def _gets_a_picture(qq: QQ, one: Json) -> None:
