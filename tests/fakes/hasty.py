@@ -142,3 +142,10 @@ def _view(world: World, started: Event, earlier: list[Event]) -> Any:
     found = [event for event in map(world.log.get, messages_in(earlier)) if event is not None]
     turn = replace(turn, messages=tuple(map(Received.of, found)))
     return frame(world.kit, turn, started).at(earlier)
+
+
+def check_requests(world: World) -> None:
+    """What holds of everything that was ever asked: it is well-formed, and can be made anew from the events."""
+    assert all(map(well_formed, world.model.requests))
+    for sent, again in made_anew(world):
+        assert sent == again

@@ -15,7 +15,7 @@ from qingtuan.identity.trust import Risk
 from qingtuan.messages import Remote
 from qingtuan.tools.tool import ToolContext
 from qingtuan.turn.loop import FETCHING
-from tests.fakes.hasty import CHAT, Door, Hasty, held, held_clock, made_anew, said, well_formed
+from tests.fakes.hasty import CHAT, Door, Hasty, check_requests, held, held_clock, said
 from tests.fakes.turns import GROUP, GUEST, MEMBER, OWNER_QQ, World, calls, in_order, last, says, tool_of
 from tests.turn.conftest import Opener
 
@@ -32,13 +32,6 @@ def owner(world: World) -> Hasty:
     return Hasty(world)
 
 
-def check(world: World) -> None:
-    """What holds of everything that was ever asked."""
-    assert all(map(well_formed, world.model.requests))
-    for sent, again in made_anew(world):
-        assert sent == again
-
-
 # Bursts
 
 
@@ -52,7 +45,7 @@ async def test_texts_within_two_seconds_are_one_turn(world: World, owner: Hasty)
     assert world.ended[0][0].words == "帮我\n看看\n明天的天气"
     assert len(world.events(Kind.TURN_STARTED)) == 1
     assert world.desk._inbox.open() == []
-    check(world)
+    check_requests(world)
 
 
 async def test_after_a_pause_another_turn_begins(world: World, owner: Hasty) -> None:
@@ -197,7 +190,7 @@ async def test_what_comes_before_the_first_output_joins(world: World, owner: Has
     assert cut.cause == world.events(Kind.MODEL_REQUESTED)[0].id
     assert world.ended[0][0].words == "查一下天气\n上海的"
     assert world.desk._inbox.open() == []
-    check(world)
+    check_requests(world)
 
 
 async def test_what_comes_while_a_tool_runs_waits_for_it(open_world: Opener) -> None:
@@ -215,7 +208,7 @@ async def test_what_comes_while_a_tool_runs_waits_for_it(open_world: Opener) -> 
     roles = [message.role for message in world.model.requests[-1].messages if message.role != "system"]
     assert roles == ["user", "assistant", "tool", "user"]
     assert last(world.model.requests[-1]).text == "还有明天"
-    check(world)
+    check_requests(world)
 
 
 async def test_calls_that_have_not_begun_wait_for_what_joined(open_world: Opener) -> None:
@@ -238,7 +231,7 @@ async def test_calls_that_have_not_begun_wait_for_what_joined(open_world: Opener
     assert await owner.answered() == ["好了。"]
     assert done == ["放这里\n不，放那里"]
     assert [event.payload["status"] for event in world.events(Kind.TOOL_FINISHED)] == ["ok", "refused", "ok"]
-    check(world)
+    check_requests(world)
 
 
 async def test_words_that_joined_are_evidence_for_what_is_written(open_world: Opener) -> None:
@@ -268,7 +261,7 @@ async def test_words_that_joined_are_evidence_for_what_is_written(open_world: Op
     door.open()
     await owner.answered()
     assert written == ["不吃香菜"]
-    check(world)
+    check_requests(world)
 
 
 async def test_after_the_first_output_it_is_a_turn_of_its_own(world: World, owner: Hasty) -> None:
@@ -302,7 +295,7 @@ async def test_a_question_is_output(open_world: Opener) -> None:
     door.open()
     await owner.answered()
     assert world.outcomes() == ["waiting", "replied"]
-    check(world)
+    check_requests(world)
 
 
 async def test_a_yes_is_never_gathered_and_never_joins(open_world: Opener) -> None:
@@ -450,7 +443,7 @@ async def test_a_join_and_the_end_of_the_process_in_one_breath(world: World, own
     again = await world.restart()
     assert again.outcomes() == ["replied"]
     assert said(again.model.requests[-1]) == ["一", "二"]
-    check(again)
+    check_requests(again)
     await again.close()
 
 
@@ -463,7 +456,7 @@ async def test_what_was_gathered_is_one_turn_of_the_next_process(world: World, o
     again = await world.restart()
     assert [said(request) for request in again.model.requests] == [["一", "二", "三"]]
     assert len(again.sent()) == 1
-    check(again)
+    check_requests(again)
     await again.close()
 
 
@@ -480,7 +473,7 @@ async def test_a_joined_turn_goes_on_in_the_next_process(open_world: Opener) -> 
     again = await world.restart()
     assert [one.text for one in again.sent()] == ["晴。"]
     assert last(again.model.requests[-1]).text == "还有明天"
-    check(again)
+    check_requests(again)
     await again.close()
 
 
@@ -497,4 +490,4 @@ async def test_later_turns_see_the_conversation_as_it_was(world: World, owner: H
     await owner.answered()
     talk = [(m.role, m.text) for m in world.model.requests[-1].messages if m.role in ("user", "assistant")]
     assert talk == [("user", "一"), ("user", "二"), ("assistant", "好的。"), ("user", "三")]
-    check(world)
+    check_requests(world)

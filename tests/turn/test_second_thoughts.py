@@ -13,7 +13,7 @@ from qingtuan.identity.scopes import Role
 from qingtuan.identity.trust import Risk
 from qingtuan.messages import Remote
 from qingtuan.tools.tool import ToolContext
-from tests.fakes.hasty import Door, Hasty, held, held_clock, made_anew, said, well_formed
+from tests.fakes.hasty import Door, Hasty, check_requests, held, held_clock, said
 from tests.fakes.turns import GROUP, GUEST, MEMBER, World, calls, in_order, says, tool_of
 from tests.turn.conftest import Opener
 
@@ -29,9 +29,7 @@ def owner(world: World) -> Hasty:
 
 
 def check(world: World) -> None:
-    assert all(map(well_formed, world.model.requests))
-    for sent, again in made_anew(world):
-        assert sent == again
+    check_requests(world)
     assert world.desk._inbox.open() == []
 
 
