@@ -1,10 +1,10 @@
 # What runs `qingtuan serve` in a container: see docs/guide/docker.md.
 #
 #   docker compose up -d                                              all of it, NapCat beside it
-#   docker build -t qingtuan --build-arg EXTRAS="documents local" .   with the engine of the local model
+#   docker build -t qingtuan --build-arg EXTRAS="documents a2a sandbox local" .   with the engine of the local model
 
 FROM python:3.13-slim-bookworm AS build
-ARG EXTRAS="documents"
+ARG EXTRAS="documents a2a sandbox"
 WORKDIR /src
 RUN python -m venv /opt/qingtuan
 COPY requirements*.lock ./

@@ -8,7 +8,7 @@ BIN := .venv/bin
 COMPILE := env -u UV_FIND_LINKS -u UV_INDEX -u UV_INDEX_URL -u UV_EXTRA_INDEX_URL uv --no-config pip compile --quiet \
 	--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
 	--custom-compile-command 'make lock'
-EXTRAS := local documents e5 ocr speech
+EXTRAS := local documents sandbox a2a e5 ocr speech
 EXTRA = import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['$(1)'], sep=chr(10))
 SERVERS := $(wildcard servers/*/pyproject.toml)
 

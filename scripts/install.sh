@@ -103,6 +103,7 @@ dev) needed --require-hashes -r requirements-dev.lock ;;
 *)
     needed --require-hashes -r requirements.lock
     needed --require-hashes -r requirements-documents.lock
+    needed --require-hashes -r requirements-a2a.lock
     ;;
 esac
 rm -f "$without_model"
@@ -110,6 +111,10 @@ if ! install --require-hashes -r requirements-local.lock; then
     : >"$without_model"
     say "这里装不了内置小模型，其他功能照常；请设置一个模型服务，例如 OPENAI_API_KEY。"
     say "The embedded model cannot be installed here; all else works. Set a model service, such as OPENAI_API_KEY."
+fi
+if [ "$kind" = run ] && ! install --require-hashes -r requirements-sandbox.lock; then
+    say "这里装不了沙箱（Deno），自己写的工具用不了，其他功能照常。"
+    say "The sandbox (Deno) cannot be installed here; self-made tools do not work, all else does."
 fi
 for project in . servers/*; do
     if [ -f "$project/pyproject.toml" ]; then

@@ -85,7 +85,7 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
     (clone / "servers" / "seats").mkdir(parents=True)
     (clone / "scripts").mkdir()
     shutil.copy(ROOT / "scripts" / "install.sh", clone / "scripts")
-    for name in ("pyproject.toml", *ALL[:3], "servers/seats/pyproject.toml"):
+    for name in ("pyproject.toml", *LOCKS, "servers/seats/pyproject.toml"):
         (clone / name).write_text("1\n", "utf-8")
     for name, script in (("uv", _UV), ("python", _PYTHON.format(real=sys.executable))):
         (control / name).write_text(script, "utf-8")
@@ -97,7 +97,8 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
     (control / "hold").unlink(missing_ok=True)
 
 
-ALL = ["requirements.lock", "requirements-documents.lock", "requirements-local.lock", ".", "servers/seats"]
+LOCKS = [f"requirements{extra}.lock" for extra in ("", "-documents", "-a2a", "-local", "-sandbox")]
+ALL = [*LOCKS, ".", "servers/seats"]
 
 
 def test_everything_is_installed_once(machine: Machine) -> None:
