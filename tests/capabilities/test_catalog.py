@@ -6,10 +6,12 @@ import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from qingtuan.capabilities.catalog import Catalog
+from qingtuan.capabilities.catalog import OWN, Catalog
 from qingtuan.capabilities.search import CapabilitySearch
 from qingtuan.clock import SystemClock
 from qingtuan.identity.scopes import Reader, Role
@@ -48,4 +50,30 @@ async def test_a_search_that_was_stopped_before_it_began_to_index_loses_no_tools
         free.set()
         await busy
         assert [tool.name for tool in await catalog.find("seats", OWNER, 1)] == ["library__seats"]
+    indexes.close()
+
+
+def test_the_registry_is_the_same_in_whatever_order_sources_come(tmp_path: Path) -> None:
+    indexes = Indexes(tmp_path, None, SystemClock())
+    offers = {
+        OWN: [replace(SEATS, name="remember", core=True)],
+        "mcp b": [replace(SEATS, name="b__x", core=True), replace(SEATS, name="twice", description="of b")],
+        "mcp a": [replace(SEATS, name="a__x", core=True), replace(SEATS, name="twice", description="of a")],
+        "self-made": [replace(SEATS, name="remember"), replace(SEATS, name="made")],
+    }
+    seen = set()
+    for sources in permutations(offers):
+        catalog = Catalog(CapabilitySearch(indexes.open("capabilities")), most_paged=24)
+        for source in sources:
+            catalog.put(source, offers[source])
+        seen.add(tuple((tool.name, tool.description, tool.core) for tool in catalog.registry))
+    assert seen == {
+        (
+            ("remember", "look up seats", True),
+            ("a__x", "look up seats", True),
+            ("twice", "of a", False),
+            ("b__x", "look up seats", True),
+            ("made", "look up seats", False),
+        )
+    }
     indexes.close()

@@ -46,7 +46,9 @@ async def test_three_hundred_tools_cost_nothing_until_one_is_needed(tmp_path: Pa
         assert len(found.tools) == len(first.tools) + 5
 
 
-async def test_what_was_found_leaves_with_the_talk_that_brought_it(tmp_path: Path) -> None:
+async def test_what_was_found_leaves_with_the_talk_that_brought_it_and_comes_back_when_it_is_needed(
+    tmp_path: Path,
+) -> None:
     program = tmp_path / "many.py"
     program.write_text(SERVER, "utf-8")
     chat = Conversation(
@@ -66,10 +68,21 @@ async def test_what_was_found_leaves_with_the_talk_that_brought_it(tmp_path: Pat
     async with chat:
         await chat.say("帮我浇花")
         await chat.say("先聊点别的")
-        assert "many__water_plants" in chat.asked.tools
+        assert "many__water_plants" in shown(chat)
         for number in range(4):
             await chat.say(f"闲聊第 {number} 句")
             await chat.done()
         await chat.say("再聊一句")
-        assert "many__water_plants" not in chat.asked.tools
+        without = shown(chat)
+        assert "many__water_plants" not in without
         assert "many__water_plants" in [tool.name for tool in chat.app.catalog.registry]
+        await chat.say("再帮我浇花")
+        assert shown(chat) == [*without, "many__water_plants"]
+        await chat.restart()
+        await chat.say("还在吗")
+        assert shown(chat) == [*without, "many__water_plants"]
+
+
+def shown(chat: Conversation) -> list[str]:
+    """The tools of the last request that was not made beside the talk."""
+    return next(asked.tools for asked in reversed(chat.server.requests) if asked.tools)

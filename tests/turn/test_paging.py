@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from qingtuan.errors import StorageFailed
+from qingtuan.errors import StorageFailed, ToolFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.outbox import outbound
 from qingtuan.identity.trust import Risk
@@ -26,6 +26,12 @@ async def search(context: ToolContext, values: dict[str, Any]) -> ToolResult:
     if values["query"] == "没有":
         return ToolResult("没有找到", {"found": []})
     return ToolResult("找到了", {"found": [values["query"]]})
+
+
+async def create(context: ToolContext, values: dict[str, Any]) -> ToolResult:
+    if values["name"] == "broken":
+        raise ToolFailed(Words("第 3 行：少一个括号", "line 3: a bracket is missing"))
+    return ToolResult("做好了", {"found": [values["name"]]})
 
 
 async def done(context: ToolContext, values: dict[str, Any]) -> ToolResult:
@@ -85,6 +91,33 @@ async def test_an_empty_search_and_a_failed_call_bring_nothing_in(world: World) 
     )
     await world.say("有座位吗")
     assert names(world.model.requests[-1]) == CORE
+
+
+async def test_what_was_made_can_be_called_at_once_and_what_failed_is_not_there(open_world: Opener) -> None:
+    world = open_world(
+        tools=(
+            tool_of("capability_create", create, arguments=["name"], risk=Risk.READ),
+            paged("made"),
+            paged("broken"),
+        )
+    )
+    world.model.script = in_order(
+        calls(("capability_create", {"name": "broken"})),
+        calls(("capability_create", {"name": "made"})),
+        calls(("made", {})),
+        says("好。"),
+    )
+    await world.say("做一个")
+    assert [names(request)[1:] for request in world.model.requests] == [[], [], ["made"], ["made"]]
+
+
+async def test_in_a_group_code_finds_tools_for_the_one_who_speaks(open_world: Opener) -> None:
+    world = open_world(tools=(tool_of("draw", draw, risk=Risk.READ), paged("server__seats", description="查 座位")))
+    world.model.profile = replace(world.model.profile, searches=False)
+    await world.say("还有 座位 吗", OWNER, GROUP)
+    assert names(world.model.requests[-1]) == ["draw", "server__seats"]
+    await world.say("大家好，在聊什么", MEMBER, GROUP)
+    assert names(world.model.requests[-1]) == ["draw"]
 
 
 async def test_for_a_small_model_code_searches_by_what_was_said(open_world: Opener) -> None:

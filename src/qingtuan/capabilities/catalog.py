@@ -82,16 +82,18 @@ class Catalog:
         return self._supply.missing() if reader.role is Role.OWNER else ()
 
     def put(self, source: str, tools: Iterable[Tool]) -> None:
-        """Make `tools` all that `source` offers; none takes the source away. Of two tools of one name, that of the
-        source which came first is the one that counts."""
+        """Make `tools` all that `source` offers; none takes the source away. The registry is the same in whatever order
+        sources come: our own tools stand first, then those of the others by the names of their sources. Of two tools of
+        one name, the first is the one that counts."""
         given = tuple(tools)
         if given == self._sources.get(source, ()):
             return
         self._sources[source] = given
         self._stale[source] = None
         counting: dict[str, Tool] = {}
-        for tool in (tool for known in self._sources.values() for tool in known):
-            counting.setdefault(wire_name(tool.name), tool)
+        for known in sorted(self._sources, key=lambda name: (name != OWN, name)):
+            for tool in self._sources[known]:
+                counting.setdefault(wire_name(tool.name), tool)
         self._registry = Registry(counting.values(), self._granted)
 
     async def arrived(self) -> None:

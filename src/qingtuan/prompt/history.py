@@ -46,8 +46,9 @@ KINDS = (
 """The kinds that `history` reads; others may be left out of what it is given."""
 
 
-SEARCH = "capability_search"
-"""The tool whose hits become tools of the next request. Its data holds their names as `found`."""
+BRINGING = frozenset({"capability_search", "capability_create", "capability_update"})
+"""The tools by which others come into the next request: those that were found, or made. Their data holds the names as
+`found`. What a result of any other tool says there counts for nothing: it may be a server's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Said:
     quotes: bool = False
     """Whether it holds fenced or quoted blocks beside the person's own words: these are material."""
     tools: tuple[str, ...] = ()
-    """The names of tools that it keeps in the working set (capabilities.md)."""
+    """The names of tools that it keeps in the working set (capabilities.md), the one that fits best first."""
 
 
 def history(events: Iterable[Event], reader: Reader, language: Language) -> tuple[Said, ...]:
@@ -156,7 +157,7 @@ class _Builder:
         if said := self._said_in(event):
             self._close_calls()
             self._items += said
-        if len(self._items) > before and event.payload.get("tools"):
+        if len(self._items) > before and event.payload.get("tools") and self._reader.is_(event.place.person):
             # What code found for a small model stands with what was said, and leaves with it.
             self._items[before] = replace(self._items[before], tools=tuple(event.payload["tools"]))
 
@@ -324,11 +325,12 @@ class _Builder:
 
 
 def _brings_in(result: Mapping[str, Any]) -> tuple[str, ...]:
-    """The tools that a result names: its own, and those that a search found. A failure names none."""
+    """The tools that a result names: its own, and those that were found or made. Nothing but a success names any."""
     if result["status"] != "ok":
         return ()
     name, data = str(result["name"]), result.get("data")
-    return (name, *data["found"]) if name == SEARCH and isinstance(data, dict) else (name,)
+    found = data.get("found", ()) if name in BRINGING and isinstance(data, dict) else ()
+    return (name, *found)
 
 
 def _holds_blocks(text: str) -> bool:

@@ -40,7 +40,7 @@ class Frame:
         """The view after these events of the turn: their answers, calls and results stand in it."""
         current = history([*self.messages, *events], self.turn.reader, self.view.language)
         rounds = sum(event.kind is Kind.MODEL_ANSWERED for event in events)
-        named = [name for said in (*self.view.before, *current) for name in said.tools]
+        named = (said.tools for said in (*self.view.before, *current))
         # Not the registry of the turn's beginning: a server may have come up, or changed its tools, meanwhile.
         tools = working_set(named, self.kit.registry, self.turn.reader, self.kit.most_paged)
         return replace(
