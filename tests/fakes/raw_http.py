@@ -22,6 +22,8 @@ class RawHttp:
     """By path, what is repeated after the answer for as long as anybody reads."""
     asked: list[str] = field(default_factory=list)
     """Whole heads of requests."""
+    bodies: list[bytes] = field(default_factory=list)
+    """What came with each."""
     port: int = 0
 
     def url(self, path: str, host: str = "127.0.0.1", scheme: str = "http") -> str:
@@ -56,6 +58,8 @@ async def raw_http(tls: ssl.SSLContext | None = None) -> AsyncIterator[RawHttp]:
         try:
             with suppress(ConnectionError, asyncio.IncompleteReadError, ssl.SSLError):
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                length = [line[15:] for line in head.lower().splitlines() if line.startswith("content-length:")]
+                running.bodies.append(await reader.readexactly(int(length[0])) if length else b"")
                 running.asked.append(head)
                 path = head.split(" ")[1].partition("?")[0]
                 for piece in running.answers.get(path, [b"HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n"]):

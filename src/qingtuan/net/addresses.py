@@ -1,7 +1,8 @@
 """Which addresses may be asked for at all. Pure (sandbox.md, The host side).
 
 An address comes from a message, a page or a program: whoever wrote it would have us look into the owner's own network,
-which nobody outside can. So a name must be a plain one, and every number that it stands for a public one.
+which nobody outside can. So a name must be a plain one, and every number that it stands for a public one. What the
+owner's settings name themselves is different: that very host and port may stand anywhere in the owner's network.
 """
 
 from __future__ import annotations
@@ -16,8 +17,14 @@ from qingtuan.language import Words
 
 LONGEST = 4096
 """Characters of an address."""
+Place = tuple[str, int]
+"""A host, in lower case, and a port."""
 PORTS = frozenset({80, 443, 8080, 8443})
 """Where web servers are; what else listens on a machine speaks no HTTP and may act on what it reads."""
+
+
+class NotSent(FetchFailed):
+    """It failed before anything was sent: it is safe to try again, or elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +44,18 @@ class Address:
     @property
     def authority(self) -> str:
         """Host and port as a `Host` header has them."""
-        usual = {"http": 80, "https": 443}[self.scheme]
-        return self.host if self.port == usual else f"{self.host}:{self.port}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _USUAL[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def place(self) -> Place:
+        """Where it leads."""
+        return self.host, self.port
+
+    @property
+    def origin(self) -> tuple[str, str, int]:
+        """What keys and bodies may not leave: scheme, host and port."""
+        return self.scheme, self.host, self.port
 
     @property
     def name(self) -> str:
@@ -46,36 +63,61 @@ class Address:
         return unquote(self.target.partition("?")[0].rpartition("/")[2])
 
 
-def parsed(text: str, trusted: frozenset[tuple[str, int]] = frozenset()) -> Address:
-    """The address that `text` is. `trusted` are hosts with their ports that the caller itself vouches for: for tests,
-    which have nothing but their own machine.
+def parsed(text: str, trusted: frozenset[Place] = frozenset(), *, any_port: bool = False) -> Address:
+    """The address that `text` is. `trusted` are hosts with their ports that the caller itself vouches for. `any_port`:
+    the caller looks at the port itself.
 
     Raises:
-        FetchFailed: it is none that may be asked for.
+        NotSent: it is none that may be asked for.
     """
     if not text or len(text) > LONGEST or _ODD.search(text):
-        raise FetchFailed(_MALFORMED)
+        raise NotSent(_MALFORMED)
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        raise FetchFailed(_MALFORMED) from None
+        raise NotSent(_MALFORMED) from None
     scheme = parts.scheme.lower()
-    if scheme not in ("http", "https"):
-        raise FetchFailed(_SCHEME)
+    if scheme not in _USUAL:
+        raise NotSent(_SCHEME)
     if "@" in parts.netloc:
-        raise FetchFailed(_USER)
+        raise NotSent(_USER)
     host = (parts.hostname or "").lower().removesuffix(".")
     if port is None:
-        port = 443 if scheme == "https" else 80
+        port = _USUAL[scheme]
     if (host, port) not in trusted:
         if not _is_plain(host):
-            raise FetchFailed(_HOST)
-        if port not in PORTS:
-            raise FetchFailed(_PORT)
+            raise NotSent(_HOST)
+        if port not in PORTS and not (any_port and port > 0):
+            raise NotSent(_PORT)
     path = quote(parts.path or "/", safe=_KEPT)
     query = f"?{quote(parts.query, safe=_KEPT + '?')}" if parts.query else ""
     return Address(scheme, host, port, (path if path.startswith("/") else f"/{path}") + query)
+
+
+def place_of(address: str) -> Place | None:
+    """The host and port of an address from the settings; None if it is no web address."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        return None
+    scheme, host = parts.scheme.lower(), (parts.hostname or "").lower().removesuffix(".")
+    if scheme not in _USUAL or not host:
+        return None
+    return host, _USUAL[scheme] if port is None else port
+
+
+def is_near(number: str) -> bool:
+    """Whether an IP address is one at which the owner may have a server of their own: this machine, the network it is
+    in, or the public one; never one that every machine of a data centre has (metadata), nor many at once."""
+    try:
+        address = ipaddress.ip_address(number)
+    except ValueError:
+        return False
+    if any(address in network for network in _OWN if network.version == address.version):
+        return number not in _METADATA
+    return is_public(number)
 
 
 def is_public(number: str) -> bool:
@@ -109,6 +151,7 @@ def _is_plain(host: str) -> bool:
     )
 
 
+_USUAL = {"http": 80, "https": 443}
 _ODD = re.compile(r"[\x00-\x20\x7f-\xa0\\\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ud800-\udfff]")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _TOP = re.compile(r"[a-z][a-z0-9-]{0,61}[a-z0-9]")
@@ -126,6 +169,21 @@ _TRANSLATED = tuple(
         "64:ff9b:1::/48",  # local NAT64
         "2001::/32",  # Teredo
         "2002::/16",  # 6to4
+    )
+)
+_METADATA = frozenset({"100.100.100.200", "168.63.129.16", "fd00:ec2::254"})
+"""Numbers of private networks, or like them, where data centres tell machines their keys."""
+_OWN = tuple(
+    ipaddress.ip_network(network)
+    for network in (
+        "10.0.0.0/8",
+        "100.64.0.0/10",  # also Tailscale's
+        "127.0.0.0/8",
+        "172.16.0.0/12",
+        "192.168.0.0/16",
+        "198.18.0.0/15",  # what local proxies stand in with
+        "::1/128",
+        "fc00::/7",
     )
 )
 _CLOSED = tuple(

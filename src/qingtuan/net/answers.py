@@ -1,0 +1,196 @@
+"""What an address answers, read with limits. All of it is foreign."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from qingtuan.errors import FetchFailed
+from qingtuan.language import Words
+from qingtuan.net.addresses import Address
+
+if TYPE_CHECKING:
+    import httpx2
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much and how long."""
+
+    size: int = 32 * 1024 * 1024
+    """Bytes of the body, unpacked."""
+    seconds: float = 60.0
+    """For all of it: names, redirects, body."""
+    redirects: int = 5
+    """How many are followed. With none, a redirect is the answer."""
+    kinds: tuple[str, ...] = ()
+    """What the type that the server names must begin with, any of them (`image/`, `text/html`); empty: anything."""
+    idle: float = 20.0
+    """Seconds for a connection, and between two pieces of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What an address gave."""
+
+    data: bytes
+    media_type: str
+    """As the server names it, in lower case, without parameters; empty if it does not."""
+    charset: str
+    name: str
+    """What the server, or else the address, calls the file."""
+    url: str
+    """Where it came from in the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a request was answered, whatever its status."""
+
+    status: int
+    headers: Mapping[str, str]
+    """By names in lower case. Those of the connection and cookies are not among them."""
+    data: bytes
+    """Unpacked."""
+    url: str
+    """Who answered in the end."""
+
+
+class Reply:
+    """An answer whose body is still to be read. To be closed."""
+
+    def __init__(self, response: httpx2.Response, address: Address, close: Callable[[], object]) -> None:
+        """`close` is awaited once the answer is closed."""
+        self._response = response
+        self._close = close
+        self.address = address
+        self.status = response.status_code
+        self.headers = _shown(response)
+
+    async def pieces(self, size: int) -> AsyncIterator[bytes]:
+        """The body as it comes, unpacked.
+
+        Raises:
+            FetchFailed: it is larger than `size` bytes, or cannot be understood.
+        """
+        import httpx2
+
+        announced = self._response.headers.get("content-length", "")
+        if announced.isdecimal() and len(announced) < 20 and int(announced) > size:
+            raise FetchFailed(_LARGE)
+        unpack = _unpacker(self._response.headers.get("content-encoding", ""))
+        left = size
+        try:
+            async for chunk in self._response.aiter_raw():
+                piece = unpack(chunk, left + 1)
+                left -= len(piece)
+                if left < 0:
+                    raise FetchFailed(_LARGE)
+                if piece:
+                    yield piece
+        except (httpx2.HTTPError, httpx2.StreamError) as error:
+            raise FetchFailed(BROKEN, detail=repr(error), again=True) from None
+
+    async def body(self, size: int) -> bytes:
+        """All of the body. Raises `FetchFailed`."""
+        found = bytearray()
+        async for piece in self.pieces(size):
+            found += piece
+        return bytes(found)
+
+    async def aclose(self) -> None:
+        """Let go of the connection."""
+        try:
+            await self._response.aclose()
+        finally:
+            await self._close()  # type: ignore[misc]
+
+    @property
+    def media_type(self) -> str:
+        """As the server names it, in lower case, without parameters."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()[:200]
+
+    @property
+    def charset(self) -> str:
+        """As the server names it, in lower case; empty if it does not."""
+        found = _CHARSET.search(self.headers.get("content-type", ""))
+        return found[1].lower() if found else ""
+
+    @property
+    def name(self) -> str:
+        """What the server, or else the address, calls the file."""
+        return _name(self._response.headers.get("content-disposition", "")) or self.address.name
+
+    @property
+    def target(self) -> str | None:
+        """Where it sends us, if it is a redirect."""
+        target = self._response.headers.get("location", "").strip()
+        return str(target) if target and self.status in REDIRECTS else None
+
+    def check(self, kinds: tuple[str, ...]) -> None:
+        """Raise `FetchFailed` if it is of none of these kinds (see `Limits.kinds`)."""
+        if kinds and not self.media_type.startswith(kinds):
+            raise FetchFailed(_OTHER_KIND, detail=self.media_type)
+
+
+def _shown(response: httpx2.Response) -> dict[str, str]:
+    packed = response.headers.get("content-encoding", "").strip().lower() not in ("", "identity")
+    hidden = _HIDDEN | {"content-encoding", "content-length"} if packed else _HIDDEN
+    shown: dict[str, str] = {}
+    for name, value in response.headers.items():
+        if name.lower() not in hidden and len(shown) < _MOST_HEADERS:
+            shown[name.lower()] = _CONTROL.sub(" ", value)[:_LONGEST_HEADER]
+    return shown
+
+
+def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
+    """What unpacks the chunks of a body, never more of it than asked for. We ask for nothing packed; some pack it all
+    the same."""
+    encoding = encoding.strip().lower()
+    if encoding in ("", "identity"):
+        return lambda chunk, _: chunk
+    if encoding not in ("gzip", "x-gzip", "deflate"):
+        raise FetchFailed(BROKEN, detail=f"packed as {encoding[:40]!r}")
+    unpacking = zlib.decompressobj(zlib.MAX_WBITS | 32)
+
+    def unpack(chunk: bytes, most: int) -> bytes:
+        try:
+            return unpacking.decompress(chunk, max(1, most))
+        except zlib.error as error:
+            raise FetchFailed(BROKEN, detail=repr(error)) from None
+
+    return unpack
+
+
+def _name(disposition: str) -> str:
+    if found := _NAME_STAR.search(disposition):
+        return unquote(found[1], errors="replace")[:200]
+    if found := _NAME.search(disposition):
+        raw = found[1] or found[2] or ""
+        try:
+            return raw.encode("latin-1").decode("utf-8")[:200]  # headers are bytes; most write UTF-8 into them
+        except (UnicodeEncodeError, UnicodeDecodeError):
+            return raw[:200]
+    return ""
+
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_MOST_HEADERS = 100
+_LONGEST_HEADER = 8192
+"""Characters of the value of one."""
+_HIDDEN = frozenset({
+    "connection", "keep-alive", "proxy-authenticate", "proxy-connection", "set-cookie", "set-cookie2", "te", "trailer",
+    "transfer-encoding", "upgrade",
+})  # fmt: skip
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9._-]{1,40})", re.IGNORECASE)
+_NAME_STAR = re.compile(r"filename\*\s*=\s*utf-8''([^;\s]{1,2000})", re.IGNORECASE)
+_NAME = re.compile(r"filename\s*=\s*(?:\"([^\"]{1,500})\"|([^;\s]{1,500}))", re.IGNORECASE)
+
+BROKEN = Words("那边给的内容不完整或者看不懂。", "What came from there is incomplete or cannot be understood.")
+_OTHER_KIND = Words("那里不是这种内容。", "What is there is of another kind.")
+_LARGE = Words("太大了，没有取。", "It is too large and was not fetched.")
