@@ -1,0 +1,1 @@
+"""Code that nobody has read, run where it can do no harm."""

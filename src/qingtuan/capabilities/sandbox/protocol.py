@@ -1,0 +1,188 @@
+"""The lines between the host and a worker. Those of the worker are hostile: they are JSON of one of these kinds, within
+bounds, or nothing at all. Pure.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast, get_args
+
+from qingtuan.capabilities.sandbox.base import Fault, FaultKind
+
+LONGEST_LINE = 2 * 1024 * 1024
+"""Bytes of one line of a worker."""
+MOST_LINES = 32 * 1024 * 1024
+"""Bytes of all of them."""
+DEEPEST = 96
+"""How deep a value may be nested: what reads it later has a stack, too."""
+
+Redirect = Literal["follow", "manual", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The worker can take its job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The code wants something fetched."""
+
+    id: int
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes | None
+    redirect: Redirect
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A line for the console."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The end of the call."""
+
+    value: Any
+    fault: Fault | None
+
+
+Message = Ready | Asked | Printed | Done
+
+
+def read(line: bytes) -> Message | None:
+    """What a line of a worker says; None if it is none of ours."""
+    try:
+        plain = json.loads(line, parse_constant=_refuse, parse_float=_float, parse_int=_int)
+        if not isinstance(plain, dict) or len(plain) != 1:
+            return None
+        ((kind, said),) = plain.items()
+        return {"ready": _ready, "fetch": _asked, "print": _printed, "done": _done}[kind](said)
+    except (ValueError, KeyError, TypeError, RecursionError, binascii.Error):
+        return None
+
+
+def job_line(task: Literal["run", "check"], code: str, arguments: Mapping[str, Any] | None = None) -> bytes:
+    """The line that hands a job over.
+
+    Raises:
+        ValueError: the arguments are no JSON.
+    """
+    return _line({"task": task, "code": code, "input": {} if arguments is None else dict(arguments)})
+
+
+def answer_line(number: int, answer: Mapping[str, Any]) -> bytes:
+    """The line that answers a fetch."""
+    return _line({"id": number, **answer})
+
+
+def encoded(data: bytes) -> str:
+    """Bytes as they stand in a line."""
+    return base64.b64encode(data).decode("ascii")
+
+
+def _line(plain: Mapping[str, Any]) -> bytes:
+    return json.dumps(plain, allow_nan=False).encode("ascii") + b"\n"
+
+
+def _ready(said: object) -> Ready | None:
+    return Ready() if said is True else None
+
+
+def _printed(said: object) -> Printed:
+    return Printed(_text(said))
+
+
+def _done(said: dict[str, Any]) -> Done | None:
+    if "fault" not in said:
+        _check_depth(said["value"])
+        return Done(cleaned(said["value"]), None)
+    fault = said["fault"]
+    kind = fault["kind"]
+    if kind not in get_args(FaultKind):
+        return None
+    return Done(None, Fault(cast(FaultKind, kind), _text(fault["message"])[:_MESSAGE], *map(_place, _places(fault))))
+
+
+def _places(fault: Mapping[str, Any]) -> tuple[object, object]:
+    return fault.get("line"), fault.get("column")
+
+
+def _place(value: object) -> int | None:
+    return value if type(value) is int and 0 < value < 10_000_000 else None
+
+
+def _asked(said: dict[str, Any]) -> Asked | None:
+    number, body, redirect = said["id"], said["body"], said["redirect"]
+    if type(number) is not int or redirect not in get_args(Redirect):
+        return None
+    headers = tuple((_text(name), _text(value)) for name, value in said["headers"])
+    data = None if body is None else base64.b64decode(_text(body), validate=True)
+    return Asked(number, _text(said["method"])[:_SHORT], _text(said["url"]), headers, data, redirect)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(type(value).__name__)
+    return cleaned_text(value)
+
+
+def cleaned_text(text: str) -> str:
+    """A text without halves of characters, which neither a file nor a database nor a network takes."""
+    return _SURROGATES.sub("\ufffd", text)
+
+
+def cleaned(value: Any) -> Any:
+    """A JSON value with `cleaned_text` for each of its texts."""
+    if isinstance(value, str):
+        return cleaned_text(value)
+    if isinstance(value, list):
+        return [cleaned(one) for one in value]
+    if isinstance(value, dict):
+        return {cleaned_text(key): cleaned(one) for key, one in value.items()}
+    return value
+
+
+def _check_depth(value: Any) -> None:
+    layer, depth = [value], 0
+    while layer:
+        if depth > DEEPEST:
+            raise ValueError("nested too deep")
+        layer = [
+            below
+            for one in layer
+            if isinstance(one, (list, dict))
+            for below in (one.values() if isinstance(one, dict) else one)
+        ]
+        depth += 1
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(name)
+
+
+def _float(text: str) -> float:
+    if not math.isfinite(found := float(text)):
+        raise ValueError(text[:_SHORT])
+    return found
+
+
+def _int(text: str) -> int | float:
+    # JavaScript has no larger whole numbers that are exact; a database has none of more than 64 bits.
+    return int(text) if len(text) <= _DIGITS else _float(text)
+
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_MESSAGE = 2000
+_SHORT = 20
+_DIGITS = 17
