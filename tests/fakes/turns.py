@@ -17,7 +17,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from qingtuan.clock import ManualClock
-from qingtuan.confirmations import book, standing
+from qingtuan.confirmations import book, inquiries, standing
 from qingtuan.confirmations.book import Book
 from qingtuan.confirmations.standing import StandingBook
 from qingtuan.events import inbox, outbox, sessions, turns
@@ -287,7 +287,7 @@ class World:
         self.database = Database(plan.folder / "state.sqlite")
         ids = Ids(self.clock)
         projections = [sessions.project, turns.project, inbox.project, outbox.project, book.project]
-        more = [standing.project, plan.watch]
+        more = [inquiries.project, standing.project, plan.watch]
         self.log = Log(self.database, self.clock, ids, (*projections, *more))
         self.memory = MemoryFake()
         self.summaries = SummariesFake(self.log)

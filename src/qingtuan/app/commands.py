@@ -9,6 +9,7 @@ from qingtuan.home import Home
 from qingtuan.identity.scopes import Reader
 from qingtuan.mcp_client.servers import Servers
 from qingtuan.turn.afterwards import Afterwards
+from qingtuan.turn.commands.answer import answer_command
 from qingtuan.turn.commands.context import context_commands
 from qingtuan.turn.commands.conversation import conversation_commands
 from qingtuan.turn.commands.distill import distill_commands
@@ -66,6 +67,7 @@ def commands_of(
         listening_command(kit.record),
         *space_commands(kit.record, parts.memory.policies, parts.learning.extraction.settle),
         *standing_commands(kit),
+        answer_command(),
         *server_commands(servers, kit.zone_of),
     ]
     commands.append(Commands(every, OwnCommands(home.prompts / "commands")))

@@ -26,7 +26,7 @@ from qingtuan.capabilities.catalog import Catalog
 from qingtuan.channels.entry import Standing
 from qingtuan.channels.wxclaw import store as wechat
 from qingtuan.clock import Clock, SystemClock
-from qingtuan.confirmations import book, standing
+from qingtuan.confirmations import book, inquiries, standing
 from qingtuan.confirmations.book import Book
 from qingtuan.confirmations.standing import StandingBook
 from qingtuan.errors import StorageFailed
@@ -59,6 +59,7 @@ from qingtuan.turn.afterwards import Afterwards
 from qingtuan.turn.commands.registry import Commands
 from qingtuan.turn.desk import Desk
 from qingtuan.turn.digest import Digest
+from qingtuan.turn.inquiring import Inquiring
 from qingtuan.turn.kit import Kit, Record
 from qingtuan.turn.progress import Stage
 from qingtuan.turn.queue import SessionQueues
@@ -75,6 +76,7 @@ PROJECTIONS = (
     overheard.project,
     ledger.project,
     book.project,
+    inquiries.project,
     standing.project,
     summaries.project,
     pins.project,
@@ -217,6 +219,7 @@ class App:
             pictures=Pictures(media, settings.media.text_chars),
         )
         servers = servers_of(home, settings, log, clock, media.store, catalog)
+        inquiring = Inquiring(kit)
         queues = SessionQueues()
         afterwards = Afterwards(kit, chores_of(kit, parts, settings))
         work = Work(kit, queues, lambda turn, _: afterwards.turn_ended(turn.session))
@@ -230,7 +233,7 @@ class App:
             kit=kit,
             remembering=parts,
             answering=answering,
-            desk=Desk(work, commands, identity.gate, partial(stands_for, digest), identity.linking),
+            desk=Desk(work, commands, identity.gate, partial(stands_for, digest), identity.linking, inquiring),
             digest=digest,
             media=media,
             queues=queues,

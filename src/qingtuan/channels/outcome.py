@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from qingtuan.confirmations.inquiry_words import summary_of
 from qingtuan.errors import NotAllowed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
@@ -136,6 +137,10 @@ def _pending(kit: Kit, inbound: Inbound) -> tuple[Pending, ...]:
             found.append(Pending(asked.code, asked.summary_for(reader), asked.expires))
         elif reader.is_(asked.asker) and asked.space == reader.space:
             found.append(Pending(None, asked.summary, asked.expires))
+    for inquiry in kit.record.inquiries.open_of(reader.ids):
+        if inquiry.space == reader.space:
+            summary = summary_of(inquiry.kind, inquiry.asker, inquiry.question, kit.speaks_to(reader))
+            found.append(Pending(inquiry.code, summary, inquiry.expires))
     return tuple(found)
 
 

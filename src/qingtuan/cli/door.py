@@ -77,6 +77,7 @@ async def opened(
     from qingtuan.cli.jobs import jobs_of
 
     app = await App.open(shell.home, shell.settings, clock=shell.clock, claim=claim or command, watch=serve)
+    app.desk.inquiring.alone = not serve  # whoever asks once hears nothing more
     try:
         if app.upgraded is not None:
             shell.note(shell.say(app.upgraded.words))

@@ -139,7 +139,9 @@ async def _questions(app: App, arguments: Mapping[str, Any]) -> _Reports:
         for one in app.kit.book.open()
         if may_answer(one.facts, reader) and (one.owner_at.space if one.owner_at else one.space) == reader.space
     ]
-    yield Result([{"event": one.event, "text": one.text} for one in asked])
+    found = [(one.event, one.text) for one in asked]
+    found += [(one.event, one.text) for one in app.desk.inquiring.open_to(reader) if one.space == reader.space]
+    yield Result([{"event": event, "text": text} for event, text in found])
 
 
 async def _rollback(app: App, arguments: Mapping[str, Any]) -> _Reports:

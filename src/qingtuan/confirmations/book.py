@@ -185,7 +185,10 @@ class Book:
         return tool.risk.acts and in_doubt(self._log, session, tool, arguments)
 
     def _new_code(self) -> str:
-        taken = {row["code"] for row in self._log.database.rows("SELECT code FROM confirmations WHERE state = 'open'")}
+        rows = self._log.database.rows(
+            "SELECT code FROM confirmations WHERE state = 'open' UNION SELECT code FROM inquiries WHERE state = 'open'"
+        )
+        taken = {row["code"] for row in rows}
         while True:
             code = "".join(self._choose(ALPHABET) for _ in range(_CODE_LENGTH))
             # A digit, so that no word of a sentence is taken for a code.

@@ -165,6 +165,24 @@ class Kind(StrEnum):
         Words("一个问题有了答复，或者被新的问题取代。", "A question got its yes or its no, or was replaced."),
     )
     CONFIRMATION_EXPIRED = "confirmation.expired", Words("一个问题等过了时限。", "A question ran out of time.")
+    INQUIRY_ASKED = (
+        "inquiry.asked",
+        Words("一个程序要问一个人一件事，问出去了。", "A program's question was put to a person."),
+    )
+    INQUIRY_ANSWERED = (
+        "inquiry.answered",
+        Words(
+            "程序的问题有了回答，或者不想回答；说了什么只在那条消息里。",
+            "A program's question was answered or declined; what was said stands in that message alone.",
+        ),
+    )
+    INQUIRY_CLOSED = (
+        "inquiry.closed",
+        Words(
+            "程序的问题不用回答了：过了时限，或者问的程序不等了。",
+            "A program's question needs no answer any more: its time is over, or the program does not wait.",
+        ),
+    )
     STANDING_GIVEN = (
         "standing.given",
         Words(

@@ -21,6 +21,7 @@ from qingtuan.language import Language, Words
 from qingtuan.messages import Origin
 from qingtuan.models.chat import Call
 from qingtuan.storage.files import content_hash
+from qingtuan.tools.patience import Allowance
 from qingtuan.tools.registry import Registry
 from qingtuan.tools.schema import check_arguments
 from qingtuan.tools.shown import shown
@@ -217,18 +218,22 @@ class Runner:
         room = self._room.setdefault(tool.name, asyncio.Semaphore(tool.concurrency))
         async with room:
             began = self._clock.monotonic()
+            allowance = Allowance(tool.timeout)
+            context = replace(context, asking=allowance.standing_still)
             task = asyncio.ensure_future(_run(tool, context, dict(prepared.arguments)))
-            in_time = await self._finish(task, tool.timeout)
+            in_time = await self._finish(task, allowance)
             seconds = self._clock.monotonic() - began
         outcome = _outcome(prepared, task, context) if in_time else _cut_off(prepared, context)
         return replace(outcome, seconds=seconds)
 
-    async def _finish(self, task: asyncio.Task[ToolResult], limit: float) -> bool:
+    async def _finish(self, task: asyncio.Task[ToolResult], allowance: Allowance) -> bool:
         """Wait for the call; False if it had to be cancelled. Being cancelled ourselves cancels it, too."""
+        over = asyncio.ensure_future(allowance.over())
         try:
-            await asyncio.wait([task], timeout=limit)
+            await asyncio.wait((task, over), return_when=asyncio.FIRST_COMPLETED)
             return task.done()
         finally:
+            over.cancel()
             if not task.done():
                 task.cancel()
                 await asyncio.wait([task], timeout=GRACE)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypedDict, Unpack
@@ -53,6 +54,8 @@ class ToolContext:
     language: Language
     report: Callable[[str], None] = lambda _: None
     """Shows one line about how far the call has come to whoever watches the turn; nothing depends on it."""
+    asking: Callable[[], AbstractContextManager[None]] = nullcontext
+    """To be entered while a person is asked something for this call: its time stands still."""
 
     @property
     def foreign(self) -> bool:

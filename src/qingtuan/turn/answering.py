@@ -58,7 +58,9 @@ class Answering:
             edited=message.edited,
             forwarded=forward and message.quotes is None,
         )
-        found = answers.recognise(said, book.answerable(reader, message=stored.id if stored else ""))
+        # Questions of programs count as open: a bare yes may be meant for one of them.
+        others = len(self.work.kit.record.inquiries.open_of(reader.ids))
+        found = answers.recognise(said, book.answerable(reader, message=stored.id if stored else "", others=others))
         if found.verdict != "not_an_answer":
             return found
         if said.edited or said.forwarded:

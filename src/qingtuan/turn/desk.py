@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from qingtuan.confirmations.responses import Response
 from qingtuan.errors import NotAllowed, UsageWrong
 from qingtuan.events.inbox import Inbox, Received
 from qingtuan.events.kinds import Kind
@@ -26,6 +27,7 @@ from qingtuan.turn.bursts import Albums, Burst, gathers, is_news
 from qingtuan.turn.commands.own import said_with
 from qingtuan.turn.commands.registry import Command, CommandReply, Commands, Invocation, Unknown
 from qingtuan.turn.commands.running import BEGUN_BEFORE, run
+from qingtuan.turn.inquiring import Inquiring
 from qingtuan.turn.lapsing import Lapsing
 from qingtuan.turn.linking import Linking, Proof
 from qingtuan.turn.membership import Membership
@@ -53,8 +55,9 @@ class Taken:
     """The turn that was queued for it, if any."""
 
 
-Meant = Answer | tuple[Command, str] | Unknown | None
-"""What a message is: an answer to a question, a command with its argument, what looks like one, or talk."""
+Meant = Answer | Response | tuple[Command, str] | Unknown | None
+"""What a message is: an answer to a question of ours or of a program, a command with its argument, what looks like one,
+or talk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +82,10 @@ class Desk:
         admission: Admission,
         stands_for: StandsFor = lambda *_: None,
         linking: Linking | None = None,
+        inquiring: Inquiring | None = None,
     ) -> None:
-        """`linking`: what takes codes and their answers; without it a code is a message like any other."""
+        """`linking`: what takes codes and their answers; without it a code is a message like any other. `inquiring`:
+        what puts questions of programs; without it there are none."""
         self._work = work
         self._kit = work.kit
         self._commands = commands
@@ -88,6 +93,7 @@ class Desk:
         self._stands_for = stands_for
         self._linking = linking
         self._answering = Answering(work)
+        self.inquiring = inquiring or Inquiring(work.kit)
         self.beside = Beside(work.kit)
         """Hears what is said in groups to others; lets go of it in time, run by whoever runs the instance."""
         self._inbox = Inbox(work.kit.record.log, self.beside.bring)
@@ -211,6 +217,7 @@ class Desk:
         record = self._kit.record
         doubtful.tell(self._work, record.outbox.settle())
         self.lapsing.tell()
+        self.inquiring.close_left()
         begun = open_turns(record.log)
         for started in begun:
             self._work.resume(started)
@@ -318,9 +325,14 @@ class Desk:
     def _meant(self, message: Inbound | Received, reader: Reader) -> Meant:
         if message.spoken:
             return None  # a machine may have heard it wrong: neither a yes nor a command
+        if named := self.inquiring.recognise(message, reader, named=True):
+            return named
         if answer := self._answering.recognise(message, reader):
             return answer
-        return self._commands.match(self._stands_for(message, reader) or message.text, reader)
+        stands = self._stands_for(message, reader)
+        if stands is None and (response := self.inquiring.recognise(message, reader)):
+            return response
+        return self._commands.match(stands or message.text, reader)
 
     def _understood(self, inbound: Inbound, reader: Reader | None) -> tuple[Inbound, Meant]:
         """What a message is. A command of the owner's own is the text that it stands for, said at once."""
@@ -340,7 +352,7 @@ class Desk:
     ) -> Admitted | Refused:
         role = self._kit.people.role(person) if person else Role.GUEST
         # Who answers a question, or gives a command that we have, means us, whether a mention stands there or not.
-        addressed = inbound.addressed or isinstance(meant, (Answer, tuple))
+        addressed = inbound.addressed or isinstance(meant, (Answer, Response, tuple))
         own, material = burst.extent(but=edited) if burst is not None else (0, 0)
         admitted = self._admission(
             Arrival(
@@ -379,6 +391,9 @@ class Desk:
             case Answer():
                 self._work.bursts.begin(session.id)
                 return Taken("answer", session.id, self._answering.take(meant, received, place, reader))
+            case Response():
+                self.inquiring.take(meant, received, place)
+                return Taken("answer", session.id)
             case Unknown():
                 words = _unknown(meant, self._kit.speaks_to(reader))
                 self._reply(CommandReply(words, UsageWrong.__name__), received, place)

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from qingtuan.clock import Clock
 from qingtuan.confirmations.book import Book
+from qingtuan.confirmations.inquiries import InquiryBook
 from qingtuan.confirmations.standing import StandingBook
 from qingtuan.events.choices import Choices
 from qingtuan.events.inbox import Received
@@ -89,13 +90,15 @@ class Record:
     outbox: Outbox
     choices: Choices
     troubles: Troubles
+    inquiries: InquiryBook
     ids: Ids
     clock: Clock
 
     @classmethod
     def over(cls, log: Log, ids: Ids, clock: Clock) -> Record:
         """The record in one log."""
-        return cls(log, Requests(log), Sessions(log, ids), Outbox(log), Choices(log), Troubles(log), ids, clock)
+        books = Requests(log), Sessions(log, ids), Outbox(log), Choices(log), Troubles(log), InquiryBook(log, clock)
+        return cls(log, *books, ids, clock)
 
 
 @dataclass(frozen=True, slots=True)

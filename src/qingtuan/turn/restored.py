@@ -55,6 +55,7 @@ def lay_down(work: Work, own: Callable[[], None]) -> Event:
         turns = [_end_turn(work, started) for started in open_turns(log)]
         confirmed = [asked for asked in work.kit.book.unresumed() if _lose(work, asked)]
         questions = [asked for asked in work.kit.book.withdraw() if _lose(work, asked)]
+        record.inquiries.withdraw()  # whoever asked is gone with the process that it asked
         messages = Inbox(log).open()
         for message in messages:
             work.give_up(message, _WHY)
