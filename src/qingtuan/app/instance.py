@@ -219,8 +219,7 @@ class App:
             pictures=Pictures(media, settings.media.text_chars),
         )
         servers = servers_of(home, settings, log, clock, media.store, catalog)
-        inquiring = Inquiring(kit)
-        queues = SessionQueues()
+        queues, inquiring = SessionQueues(), Inquiring(kit)
         afterwards = Afterwards(kit, chores_of(kit, parts, settings))
         work = Work(kit, queues, lambda turn, _: afterwards.turn_ended(turn.session))
         identity = identity_of(work, parts, settings)
