@@ -26,6 +26,8 @@ def entries_of(app: App, health: Callable[[], Sequence[EntryHealth]] = tuple) ->
         entries.append(_onebot(app, channels.onebot))
     if channels.http.enabled:
         entries.append(_http(app, health))
+    if app.settings.agents.serve:
+        entries.append(_agents(app))
     return entries
 
 
@@ -72,6 +74,12 @@ def _http(app: App, health: Callable[[], Sequence[EntryHealth]]) -> Entry:
     from qingtuan.app.http import http_of
 
     return http_of(app, health)
+
+
+def _agents(app: App) -> Entry:
+    from qingtuan.app.agents import agents_of
+
+    return agents_of(app)
 
 
 @asynccontextmanager

@@ -13,14 +13,14 @@ from qingtuan.channels.http.files import Keep, Web
 from qingtuan.channels.http.limits import Limits
 from qingtuan.channels.http.ports import Ports
 from qingtuan.errors import LimitReached, NotAllowed
-from qingtuan.identity.keys import Key
+from qingtuan.identity.keys import PROGRAMS, Key
 from qingtuan.identity.scopes import Role
 from qingtuan.language import Words
 from qingtuan.media.kinds import nature_of
 from qingtuan.messages import Attachment, Space
 
 
-def _keep(app: App, key: Key) -> Keep:
+def keep_of(app: App, key: Key) -> Keep:
     """What keeps the files that are sent with a key: within the limits of its person, and of nobody who is refused."""
     people, settings = app.kit.people, app.settings
     person = people.whose(key.person)
@@ -50,9 +50,11 @@ def http_of(app: App, health: Callable[[], Sequence[EntryHealth]]) -> Entry:
 
     def known(text: str) -> Key | None:
         key = keys.known(text)
+        if key is None or key.platform != PROGRAMS:
+            return None
         # Somebody else may have become the person whom it was given for, or nobody be it any more.
-        person = people.find(key.account) if key else None
-        return key if key and person and person.id == people.whose(key.person) else None
+        person = people.find(key.account)
+        return key if person and person.id == people.whose(key.person) else None
 
     def valid(name: str) -> bool:
         key = keys.find(name)
@@ -76,7 +78,7 @@ def http_of(app: App, health: Callable[[], Sequence[EntryHealth]]) -> Entry:
         known=known,
         valid=valid,
         owners=owners,
-        keep=partial(_keep, app),
+        keep=partial(keep_of, app),
         link=link,
         file=file,
         health=health,

@@ -49,6 +49,7 @@ from qingtuan.memory.recall_tool import RecollectionTools
 from qingtuan.memory.tools import MemoryTools
 from qingtuan.memory.wiki import ledger
 from qingtuan.models.embedded.texts import SMALL_MODEL
+from qingtuan.servers.a2a import book as agent_tasks
 from qingtuan.settings import Settings
 from qingtuan.storage.migrating import Copies, Upgraded
 from qingtuan.storage.sqlite import Database
@@ -86,6 +87,7 @@ PROJECTIONS = (
     keys.project,
     wechat.project,
     files.project,
+    agent_tasks.project,
 )
 """Every table that is made from events, in the order in which they learn of one."""
 

@@ -77,6 +77,7 @@ class EntryHealth:
 
 
 TITLES = {
+    "a2a": Words("别的助手", "other agents"),
     "cli": Words("终端", "terminal"),
     "http": Words("HTTP", "HTTP"),
     "onebot": Words("QQ", "QQ"),

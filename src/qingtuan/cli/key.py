@@ -14,7 +14,7 @@ from qingtuan.cli.reading import dumped
 from qingtuan.cli.shell import Shell
 from qingtuan.cli.table import table
 from qingtuan.cli.view import printable
-from qingtuan.errors import Disconnected
+from qingtuan.errors import Disconnected, UsageWrong
 from qingtuan.identity.scopes import Visibility
 from qingtuan.language import Words
 
@@ -26,9 +26,17 @@ _NAME = Words("名字，例如 laptop；账号就是 http:laptop", "a name such 
 _PERSON = Words(
     "替谁说话：id，例如 owner、xiaoli，或者账号", "for whom it speaks: an id such as owner or xiaoli, or an account"
 )
+_AGENT = Words(
+    "给另一个助手用（A2A）：账号是 a2a:名字，它自己就是一个人，从不替人点头",
+    "for another agent (A2A): the account is a2a:NAME, a person of its own, which never confirms anything",
+)
+_FOR_WHOM = Words(
+    "要写替谁说话：--person owner，或者是给另一个助手的：--agent。",
+    "Say for whom it speaks, --person owner, or that it is for another agent: --agent.",
+)
 _SCOPE = Words(
-    "看得到那个人的多少：private 全部（默认），own 在群里也能用的，public 公开的",
-    "how much of that person's it sees: private, all (default); own, what they use in groups; public",
+    "看得到那个人的多少：private 全部（默认），own 在群里也能用的，public 公开的（助手默认）",
+    "how much of that person's it sees: private, all (default); own, what they use in groups; public (agents)",
 )
 _JSON = Words("用 JSON", "as JSON")
 _HEADS = tuple(
@@ -44,8 +52,8 @@ _ONCE = Words(
     "This key is shown this once; keep it safe. To revoke it: qingtuan key revoke {name}",
 )
 _GUEST = Words(
-    "{person} 是访客，不在名单里的访客不会得到回答（access.members）。",
-    "{person} is a guest, and a guest who is on no list gets no answer (access.members).",
+    "{person} 是访客，不在名单里的访客不会得到回答：把它写进 access.members。",
+    "{person} is a guest, and a guest who is on no list gets no answer: put it into access.members.",
 )
 _REVOKED = Words("收回了 {name}。", "Revoked {name}.")
 
@@ -55,10 +63,9 @@ def arguments(parser: Parser) -> None:
     add = parser.actions(_WHAT)
     issue = add("add", _ADD)
     issue.add_argument("name", metavar="NAME", help=_NAME.say(language))
-    issue.add_argument("--person", required=True, metavar="P", help=_PERSON.say(language))
-    issue.add_argument(
-        "--scope", choices=[str(one) for one in Visibility], default="private", help=_SCOPE.say(language)
-    )
+    issue.add_argument("--person", metavar="P", help=_PERSON.say(language))
+    issue.add_argument("--agent", action="store_true", help=_AGENT.say(language))
+    issue.add_argument("--scope", choices=[str(one) for one in Visibility], help=_SCOPE.say(language))
     listing = add("list", _LIST)
     listing.add_argument("--json", action="store_true", help=_JSON.say(language))
     revoke = add("revoke", _REVOKE)
@@ -69,7 +76,10 @@ async def run(args: argparse.Namespace, shell: Shell) -> int:
     async with entered(shell, "qingtuan key") as door:
         match args.action:
             case "add":
-                given = {"name": args.name, "person": args.person, "scope": args.scope}
+                if not (args.agent or args.person):
+                    raise UsageWrong(_FOR_WHOM)
+                scope = args.scope or ("public" if args.agent else "private")
+                given = {"name": args.name, "person": args.person, "scope": scope, "agent": args.agent}
                 made = await _result(door.link, "key.add", given)
                 shell.out(made["key"])
                 shell.note(shell.say(_ONCE).format(name=args.name))

@@ -7,8 +7,9 @@ from typing import Any
 
 from qingtuan.app import App
 from qingtuan.channels.cli.link import Report, Result
-from qingtuan.errors import NotThere
-from qingtuan.identity.accounts import Person, is_account, is_key
+from qingtuan.errors import NotThere, UsageWrong
+from qingtuan.identity.accounts import AGENTS, OWNER, Person, derived_person, is_account, is_key
+from qingtuan.identity.keys import PROGRAMS, account_of
 from qingtuan.identity.scopes import Role, Visibility
 from qingtuan.language import Words
 
@@ -17,12 +18,22 @@ _NOBODY = Words(
     "没有 {name} 这个人。写 people.toml 里的 id、owner，或者账号（qq:10001）。",
     "There is no person {name}. Name one of people.toml, owner, or an account (qq:10001).",
 )
+_BAD_NAME = Words(
+    "密钥的名字用小写字母、数字、“.”“_”“-”，最多 32 个字符，例如 doudou。",
+    "Name a key with at most 32 lower-case letters, digits, dots, dashes and underscores, such as doudou.",
+)
+_HUMAN = Words(
+    "{name} 是人，助手不替人说话：去掉 --person，它就是自己。",
+    "{name} is a human, and an agent speaks for none: leave --person out, and it is a person of its own.",
+)
 
 
 async def add(app: App, arguments: Mapping[str, Any]) -> _Reports:
     """A new key for somebody. Its text is in the result, and nowhere else."""
-    person = _person(app, str(arguments["person"]))
-    key = app.keys.issue(str(arguments["name"]), person.id, Visibility(arguments["scope"]))
+    name, agent = str(arguments["name"]), bool(arguments.get("agent"))
+    person = _agent(app, name, arguments.get("person")) if agent else _person(app, str(arguments["person"]))
+    platform = AGENTS if agent else PROGRAMS
+    key = app.keys.issue(name, person.id, Visibility(arguments["scope"]), platform)
     yield Result({"key": key, "person": person.id, "guest": app.kit.people.role(person) is Role.GUEST})
 
 
@@ -33,6 +44,7 @@ async def listed(app: App, _: Mapping[str, Any]) -> _Reports:
             {
                 "name": key.name,
                 "account": key.account,
+                "platform": key.platform,
                 "person": app.kit.people.whose(key.person),
                 "scope": str(key.scope),
                 "issued": key.issued.isoformat(),
@@ -47,6 +59,22 @@ async def revoke(app: App, arguments: Mapping[str, Any]) -> _Reports:
     """Let a key open nothing any more."""
     app.keys.revoke(str(arguments["name"]))
     yield Result(None)
+
+
+def _agent(app: App, name: str, person: object) -> Person:
+    """The person that an agent is: one of its own, or one of people.toml that no human speaks as."""
+    if not person:
+        account = account_of(name, AGENTS)
+        if not is_account(account):
+            raise UsageWrong(_BAD_NAME)
+        return app.kit.people.find(account) or derived_person(account)
+    found = app.kit.people.person(app.kit.people.whose(str(person)))
+    app.kit.people.look()
+    if found is None:
+        raise NotThere(_NOBODY.filled(name=str(person)))
+    if found.id == OWNER or any(not is_key(account) for account in found.accounts):
+        raise UsageWrong(_HUMAN.filled(name=str(person)))
+    return found
 
 
 def _person(app: App, name: str) -> Person:

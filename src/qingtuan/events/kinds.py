@@ -362,6 +362,32 @@ class Kind(StrEnum):
         ),
     )
 
+    AGENT_PINNED = (
+        "agent.pinned",
+        Words(
+            "第一次看到另一个助手的名片，或者按现在的样子认可了。",
+            "The card of another agent was seen for the first time, or approved as it is now.",
+        ),
+    )
+    AGENT_ANSWERED = (
+        "agent.answered",
+        Words(
+            "问了另一个助手，它答了、还在做，或者反过来问；记着怎么接着问。",
+            "Another agent was asked and has answered, goes on, or asks back; how to go on with it stands here.",
+        ),
+    )
+    TASK_ASKED = (
+        "task.asked",
+        Words(
+            "另一个助手的一条消息成了一个任务，或者接着说一个任务。",
+            "A message of another agent became a task, or goes on with one.",
+        ),
+    )
+    TASK_CANCELED = (
+        "task.canceled",
+        Words("另一个助手取消了它的任务。", "Another agent canceled its task."),
+    )
+
     SETTINGS_CHANGED = "settings.changed", Words("在程序里面改了一项设置。", "A setting was changed from within.")
     PEOPLE_CHANGED = (
         "people.changed",

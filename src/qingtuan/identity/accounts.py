@@ -17,7 +17,9 @@ SHARED_IDS = frozenset({"qq:80000000", "tg:1087968824", "tg:777000", "tg:1368176
 """Ids that many people speak through: anonymous QQ; Telegram's GroupAnonymousBot, its service account and
 Channel_Bot."""
 
-_KEY_PLATFORMS = frozenset({"http", "a2a", "mcp"})
+AGENTS = "a2a"
+"""The platform of other agents."""
+_KEY_PLATFORMS = frozenset({"http", AGENTS, "mcp"})
 _ACCOUNT = re.compile(r"[a-z][a-z0-9]{0,15}:[^\s:][^\s]{0,127}")
 _NUMERIC = {"qq": re.compile(r"[1-9][0-9]{0,19}"), "tg": re.compile(r"-?[1-9][0-9]{0,19}")}
 
@@ -77,6 +79,11 @@ def is_shared(account: str) -> bool:
 def is_key(account: str) -> bool:
     """Whether an account is a key of a program or another agent: it never confirms and never becomes an owner."""
     return account.partition(":")[0] in _KEY_PLATFORMS
+
+
+def is_agent(account: str) -> bool:
+    """Whether an account is another agent: whatever it says is material, and neither a command nor an answer."""
+    return account.startswith(AGENTS + ":")
 
 
 def may_claim(account: str) -> bool:

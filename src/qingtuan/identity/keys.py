@@ -1,10 +1,11 @@
 """Keys of programs: each one speaks for a person, sees no more than its scope, and can be revoked.
 
-key.issued   {name, scope}; of the person for whom it speaks
+key.issued   {name, scope, platform?}; of the person for whom it speaks
 key.revoked  {name, why?}; of the same
 
 The key itself is shown once and kept nowhere; what is kept of it is a hash, in a table that is no projection
-(product.md, axiom 1). Who speaks with a key is the account `http:<name>`.
+(product.md, axiom 1). Who speaks with a key is the account `<platform>:<name>`: `http` for programs, `a2a` for other
+agents, which are persons of their own.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from qingtuan.storage.sqlite import Database, Row
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")
 _PREFIX = "qt_"
+PROGRAMS = "http"
+"""The platform of a key that was issued for no other."""
 _RANDOM_BYTES = 32
 _LONGEST = 200
 """Characters of what may be a key at all; nothing longer is hashed."""
@@ -62,16 +65,18 @@ class Key:
     issued: datetime
     revoked: datetime | None
     valid: bool
+    platform: str = PROGRAMS
+    """By which it is used."""
 
     @property
     def account(self) -> str:
         """Who speaks with it."""
-        return account_of(self.name)
+        return account_of(self.name, self.platform)
 
 
-def account_of(name: str) -> str:
+def account_of(name: str, platform: str = PROGRAMS) -> str:
     """The account of whoever speaks with the key of this name."""
-    return f"http:{name}"
+    return f"{platform}:{name}"
 
 
 class KeyBook:
@@ -80,7 +85,7 @@ class KeyBook:
     def __init__(self, log: Log) -> None:
         self._log = log
 
-    def issue(self, name: str, person: str, scope: Visibility) -> str:
+    def issue(self, name: str, person: str, scope: Visibility, platform: str = PROGRAMS) -> str:
         """A new key for a person, as it is shown this once.
 
         A name whose key was revoked can be given again, to the same person and with the same scope: what was said
@@ -95,14 +100,16 @@ class KeyBook:
         before = self.find(name)
         if before is not None and before.valid:
             raise UsageWrong(_TAKEN.filled(name=name))
-        if before is not None and (before.person, before.scope) != (person, scope):
+        if before is not None and (before.person, before.scope, before.platform) != (person, scope, platform):
             raise UsageWrong(_ANOTHERS.filled(name=name))
         key = _PREFIX + secrets.token_urlsafe(_RANDOM_BYTES)
         with self._log.transaction(durable=True):
-            event = self._log.append(Kind.KEY_ISSUED, Place(person=person), {"name": name, "scope": str(scope)})
+            payload = {"name": name, "scope": str(scope), **({} if platform == PROGRAMS else {"platform": platform})}
+            event = self._log.append(Kind.KEY_ISSUED, Place(person=person), payload)
             self._log.database.execute(
-                "INSERT OR REPLACE INTO keys (name, event, person, scope, hash, issued) VALUES (?, ?, ?, ?, ?, ?)",
-                (name, event.id, person, str(scope), _digest(key), _millis(event.time)),
+                "INSERT OR REPLACE INTO keys (name, event, person, scope, hash, issued, platform)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (name, event.id, person, str(scope), _digest(key), _millis(event.time), platform),
             )
         return key
 
@@ -158,6 +165,7 @@ def _key(row: Row) -> Key:
         issued=_moment(row["issued"]),
         revoked=None if row["revoked"] is None else _moment(row["revoked"]),
         valid=row["hash"] is not None,
+        platform=row["platform"],
     )
 
 

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, Field, PrivateAttr
 
 from qingtuan.language import Language, Words, system_language
+from qingtuan.settings.agents import Agents
 from qingtuan.settings.backups import Backups
 from qingtuan.settings.channels import Channels, Server
 from qingtuan.settings.fields import (
@@ -138,6 +139,7 @@ class Settings(Section):
     media: Annotated[Media, Words("图片、语音和文件。", "Pictures, voice and files.")] = Media()
     backups: Annotated[Backups, Words("自动备份。", "Backups without being asked.")] = Backups()
     wiki: Annotated[Wiki, Words("页面在别处的一份（git）。", "The copy of the pages elsewhere (git).")] = Wiki()
+    agents: Annotated[Agents, Words("别的助手（A2A）。", "Other agents (A2A).")] = Agents()
     mcp: Annotated[Mcp, Words("带来工具的服务器（MCP）。", "Servers that bring tools (MCP).")] = Mcp()
 
     _sources: Mapping[str, Source] = PrivateAttr(default_factory=dict)

@@ -16,7 +16,7 @@ from qingtuan.events.outbox import notice
 from qingtuan.events.sessions import Session
 from qingtuan.events.turns import messages_in, open_turns
 from qingtuan.identity.access import Admitted, Arrival, Reason, Refused
-from qingtuan.identity.accounts import Person
+from qingtuan.identity.accounts import Person, is_agent
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Language, Words
 from qingtuan.messages import Inbound, Origin, Space, heard, whole
@@ -139,7 +139,7 @@ class Desk:
             self.membership.joined(inbound.channel, inbound.space, inbound.account)
         person = self._kit.people.find(inbound.account)
         reader = self._kit.people.reader(inbound.account, inbound.space) if person else None
-        proof = self._linking.recognise(inbound, inbound.space) if reader and self._linking else None
+        proof = self._proof(inbound, inbound.space) if reader else None
         if before is not None:
             return self._edited(inbound, before, reader if proof is None else None)
         if reader and proof:
@@ -163,7 +163,7 @@ class Desk:
         self._albums.keep(inbound)
         if burst is not None:
             return self._joined(inbound, reader, burst)
-        stored = self._stored(inbound, meant, reader, _origin(reader), admitted.wait)
+        stored = self._stored(inbound, meant, reader, _origin(inbound, reader), admitted.wait)
         if isinstance(stored, Stored) and isinstance(meant, tuple) and meant[0].overtakes:
             return await self.set_off(stored)
         return stored
@@ -261,7 +261,8 @@ class Desk:
     def _joined(self, inbound: Inbound, reader: Reader, burst: Burst) -> Taken:
         session = burst.turn.session
         with self._kit.record.log.transaction(durable=True):
-            event = self._inbox.receive(inbound, session=session.id, person=reader.person, origin=_origin(reader))
+            origin = _origin(inbound, reader)
+            event = self._inbox.receive(inbound, session=session.id, person=reader.person, origin=origin)
             if event is None:
                 return Taken("known")
             burst.note(event)
@@ -284,8 +285,9 @@ class Desk:
             self._lose(before)
             burst = None
         with self._kit.record.log.transaction(durable=True):
+            origin = _origin(inbound, reader)
             event = self._inbox.receive(
-                inbound, session=session.id, person=reader.person, origin=_origin(reader), replaces=before
+                inbound, session=session.id, person=reader.person, origin=origin, replaces=before
             )
             if event is not None and burst is not None and meant is None:
                 burst.note(event, instead)
@@ -322,9 +324,13 @@ class Desk:
 
     # What it is
 
+    def _proof(self, message: Inbound | Received, space: Space) -> Proof | None:
+        """The code that a message shows, if it is one. No other agent links or claims anything."""
+        return self._linking.recognise(message, space) if self._linking and not is_agent(message.account) else None
+
     def _meant(self, message: Inbound | Received, reader: Reader) -> Meant:
-        if message.spoken:
-            return None  # a machine may have heard it wrong: neither a yes nor a command
+        if message.spoken or is_agent(message.account):
+            return None  # a machine may have heard it wrong, or said it: neither a yes nor a command
         if named := self.inquiring.recognise(message, reader, named=True):
             return named
         if answer := self._answering.recognise(message, reader):
@@ -439,7 +445,7 @@ class Desk:
             self._work.give_up(event, str(error))
             return Taken("ignored")
         place = Place(session.id, session.space, None, reader.person)
-        if self._linking and (proof := self._linking.recognise(received, session.space)):
+        if self._linking and (proof := self._proof(received, session.space)):
             await self._linking.take(proof, received, place, reader)
             return Taken("answer", session.id)
         meant = self._meant(received, reader)
@@ -469,7 +475,9 @@ class Desk:
             say(draft, place, received.event.id)
 
 
-def _origin(reader: Reader) -> Origin:
+def _origin(inbound: Inbound, reader: Reader) -> Origin:
+    if is_agent(inbound.account):
+        return Origin.AGENT
     return Origin.OWNER if reader.role is Role.OWNER else Origin.PERSON
 
 

@@ -11,6 +11,7 @@ from qingtuan.dates import mentions
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.events.turns import SAYING
+from qingtuan.identity.accounts import is_agent
 from qingtuan.identity.evidence import spoken
 from qingtuan.media import happened
 from qingtuan.memory.periods import periods
@@ -59,7 +60,8 @@ def frame(kit: Kit, turn: Turn, started: Event) -> Frame:
     messages = (*beside(kit.record.log, said), *(event for message in said for event in _media(kit, turn, message)))
     card = kit.texts.personas.card(turn.session.space)
     injected = started.payload.get("memory", {})
-    own_words, _ = spoken(turn.words)
+    # What another agent writes are nobody's words: no call has its evidence in them.
+    own_words = "" if is_agent(turn.account) else spoken(turn.words)[0]
     view = TurnView(
         language=language,
         now=local_time(kit, turn, started.time),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,9 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 CALLER, BODY = "qingtuan.caller", "qingtuan.body"
 """Where the front puts what it found, for what is behind it: a `Caller`, and the JSON of the body."""
 OPEN = frozenset({"/health", "/openapi.json", "/docs"})
-"""What needs no key."""
+"""What of the HTTP channel needs no key."""
+_KINDS = frozenset({"application/json", "application/a2a+json"})
+"""Types of bodies that are JSON."""
 ENDLESS = ("GET", "/chat")
 """What is answered for as long as the caller wants."""
 SIGNED = "/image/"
@@ -57,10 +59,18 @@ class Front:
     """Lets in who has a key, and keeps an eye on them."""
 
     def __init__(
-        self, behind: Asgi, known: Callable[[str], Key | None], limits: Limits, clock: Clock, language: Language
+        self,
+        behind: Asgi,
+        known: Callable[[str], Key | None],
+        limits: Limits,
+        clock: Clock,
+        language: Language,
+        *,
+        open_to_all: Set[str] = OPEN,
     ) -> None:
-        """`known`: the valid key that a text is, if it is one."""
+        """`known`: the valid key that a text is, if it is one. `open_to_all`: the paths that need none."""
         self._behind = behind
+        self._open_to_all = open_to_all
         self._known = known
         self._limits = limits
         self._clock = clock
@@ -122,7 +132,7 @@ class Front:
 
     async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         path = scope["path"]
-        if path in OPEN or path.startswith(SIGNED):
+        if path in self._open_to_all or path.startswith(SIGNED):
             await self._behind(scope, receive, answer.send)
             return
         caller = self._caller(scope)
@@ -174,7 +184,7 @@ class Front:
     async def _read(self, scope: Scope, receive: Receive) -> bytes:
         headers = dict(scope["headers"])
         media_type = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
-        if media_type != "application/json":
+        if media_type not in _KINDS:
             raise Declined(problems.NOT_JSON)
         if (length := headers.get(b"content-length", b"")).isdigit() and int(length) > self._limits.body_bytes:
             raise Declined(problems.TOO_LARGE)
@@ -242,5 +252,15 @@ class _Answer:
 
 def _route(path: str) -> str:
     """An address as a log may hold it: without what opens something."""
-    known = ("/chat", "/v1/chat/completions", "/v1/models", "/health", "/health/detail", "/openapi.json", "/docs")
+    known = (
+        "/chat",
+        "/v1/chat/completions",
+        "/v1/models",
+        "/health",
+        "/health/detail",
+        "/openapi.json",
+        "/docs",
+        "/a2a",
+        "/.well-known/agent-card.json",
+    )
     return path if path in known else f"{SIGNED}…" if path.startswith(SIGNED) else "(another)"

@@ -1,0 +1,1 @@
+"""What other programs call: servers of protocols that are no chat apps."""

@@ -1,0 +1,1 @@
+"""Being asked by other agents (A2A): a card that says what can be asked, and tasks."""
