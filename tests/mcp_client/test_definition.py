@@ -19,8 +19,8 @@ from qingtuan.language import Words
 from qingtuan.mcp_client.definition import SENTENCE, definition_of, fault
 from qingtuan.mcp_client.journal import MAX_BYTES, Journal
 from qingtuan.mcp_client.listing import Listing, listing_of, load, save
-from qingtuan.mcp_client.plain import line, plain, secrets_of, without
 from qingtuan.mcp_client.sieve import tidied
+from qingtuan.tools.plain import line, plain, secrets_of, without
 from qingtuan.tools.schema import fault_of
 from tests.mcp_client.bench import REPOSITORY, hostile
 

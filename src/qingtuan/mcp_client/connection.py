@@ -22,9 +22,9 @@ from qingtuan.mcp_client.definition import SENTENCE, Raw, without_secrets
 from qingtuan.mcp_client.failures import Broken, Garbled, Reason, TimedOut
 from qingtuan.mcp_client.journal import Journal
 from qingtuan.mcp_client.listing import MAX_CHARS, MAX_TOOLS
-from qingtuan.mcp_client.plain import covered, line
 from qingtuan.mcp_client.sieve import Sieve, SievedRead, SievedWrite
 from qingtuan.mcp_client.troubles import Troubles
+from qingtuan.tools.plain import covered, line
 
 if TYPE_CHECKING:
     import anyio

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from qingtuan.language import Words
-from qingtuan.mcp_client.plain import covered, line, plain
 from qingtuan.mcp_client.sieve import UNUSABLE
 from qingtuan.storage.files import content_hash
+from qingtuan.tools.plain import covered, line, plain
 from qingtuan.tools.schema import fault_of
 from qingtuan.tools.strict_json import MAX_DEPTH, canonical, deeper_than
 

@@ -14,8 +14,8 @@ from qingtuan.identity.redaction import mask
 from qingtuan.identity.trust import Risk
 from qingtuan.language import Words
 from qingtuan.mcp_client.config import Command, Endpoint, ServerConfig
-from qingtuan.mcp_client.plain import line, secrets_of, without
 from qingtuan.storage.files import content_hash
+from qingtuan.tools.plain import line, secrets_of, without
 from qingtuan.tools.strict_json import canonical
 
 OWN_KEYS: Mapping[str, str] = {

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from qingtuan.errors import QingtuanError, ToolFailed
 from qingtuan.language import Words
 from qingtuan.mcp_client.config import Command, ServerConfig
-from qingtuan.mcp_client.plain import covered, line, plain
 from qingtuan.mcp_client.process import TOO_LARGE
 from qingtuan.mcp_client.sieve import Flood
 from qingtuan.mcp_client.troubles import Trouble, Troubles
+from qingtuan.tools.plain import covered, line, plain
 
 if TYPE_CHECKING:
     from mcp import MCPError

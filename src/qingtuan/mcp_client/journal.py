@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from qingtuan.clock import Clock
-from qingtuan.mcp_client.plain import line, without
+from qingtuan.tools.plain import line, without
 
 MAX_BYTES = 512 * 1024
 """Of a file; the one before it is kept as `.old`."""

@@ -12,8 +12,8 @@ from typing import Any
 from qingtuan.errors import StorageFailed
 from qingtuan.language import Words
 from qingtuan.mcp_client.definition import MAX_NAME, Definition, LeftOut, Raw, definition_of, fault, with_usable_output
-from qingtuan.mcp_client.plain import line
 from qingtuan.storage.files import read_regular, write_atomic
+from qingtuan.tools.plain import line
 from qingtuan.tools.strict_json import canonical
 from qingtuan.tools.tool import wire_name
 

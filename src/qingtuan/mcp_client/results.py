@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from qingtuan.errors import FetchFailed, StorageFailed, ToolFailed
 from qingtuan.language import Language, Words
 from qingtuan.mcp_client.definition import Definition
-from qingtuan.mcp_client.plain import covered, covered_in, line
 from qingtuan.media.kinds import VIEWABLE
 from qingtuan.media.store import MediaStore
 from qingtuan.messages import Attachment
 from qingtuan.models.chat import ImagePart
+from qingtuan.tools.plain import covered, covered_in, line
 from qingtuan.tools.schema import misfit
 from qingtuan.tools.strict_json import canonical
 from qingtuan.tools.tool import ToolResult

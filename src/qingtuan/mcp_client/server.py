@@ -25,10 +25,10 @@ from qingtuan.mcp_client.journal import Journal
 from qingtuan.mcp_client.listing import Listing
 from qingtuan.mcp_client.offer import MAX_AT_ONCE, WITHHELD, Offer, offer_of, risk_of, tool_of
 from qingtuan.mcp_client.pins import Change, Pins
-from qingtuan.mcp_client.plain import covered, line
 from qingtuan.mcp_client.results import result_of
 from qingtuan.mcp_client.status import ServerStatus, State
 from qingtuan.media.store import MediaStore
+from qingtuan.tools.plain import covered, line
 from qingtuan.tools.tool import Tool, ToolContext, ToolResult
 
 CONCURRENT = 8

@@ -1,4 +1,4 @@
-"""Texts of servers as they may be shown: nothing hidden in them, nothing endless, and no secret of ours. Pure."""
+"""Texts of other programs as they may be shown: nothing hidden, nothing endless, and no secret of ours. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _seen(letter: str) -> str:
 
 
 def covered(text: str, secrets: Iterable[str]) -> str:
-    """`text` with every one of `secrets` covered: what we gave a server to keep, and what it may repeat."""
+    """`text` with every one of `secrets` covered: what we gave a program to keep, and what it may repeat."""
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
     return text
