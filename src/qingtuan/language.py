@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -54,3 +55,19 @@ def system_language(environ: Mapping[str, str] | None = None) -> Language:
     named = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := environ.get(name))), "")
     language = named.partition(".")[0].partition("_")[0].lower()
     return "zh" if language in ("zh", "c", "posix", "") else "en"
+
+
+def seen(char: str) -> bool:
+    """Whether a character is drawn as something: no control, no turn of the reading, no blank letter."""
+    if " " <= char <= "~":
+        return True
+    if unicodedata.category(char) in _UNSEEN_CATEGORIES or char in _BLANK:
+        return False
+    variation = "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef" or "\u180b" <= char <= "\u180f"
+    spacing = unicodedata.category(char) == "Zs" and char not in " \u3000"
+    return not variation and not spacing
+
+
+_UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_BLANK = frozenset("\u00a0\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Letters and marks that are drawn as nothing, or as a space that is none."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
+from qingtuan.app.capabilities import capabilities_of
 from qingtuan.app.chores import chores_of, digest_rules
 from qingtuan.app.commands import commands_of
 from qingtuan.app.daily import Daily
@@ -22,7 +23,9 @@ from qingtuan.app.models import Answering, models_for
 from qingtuan.app.texts import texts_of
 from qingtuan.app.tools import catalog_of
 from qingtuan.backups.order import Keeper
+from qingtuan.capabilities import ledger as made
 from qingtuan.capabilities.catalog import Catalog
+from qingtuan.capabilities.registry import Capabilities
 from qingtuan.channels.entry import Standing
 from qingtuan.channels.wxclaw import store as wechat
 from qingtuan.clock import Clock, SystemClock
@@ -64,6 +67,7 @@ from qingtuan.turn.inquiring import Inquiring
 from qingtuan.turn.kit import Kit, Record
 from qingtuan.turn.progress import Stage
 from qingtuan.turn.queue import SessionQueues
+from qingtuan.turn.troubles import tell_owner
 from qingtuan.turn.work import Work
 
 PROJECTIONS = (
@@ -88,6 +92,7 @@ PROJECTIONS = (
     wechat.project,
     files.project,
     agent_tasks.project,
+    made.project,
 )
 """Every table that is made from events, in the order in which they learn of one."""
 
@@ -116,6 +121,8 @@ class App:
     catalog: Catalog
     """All tools of the moment, those of servers among them."""
     servers: Servers
+    capabilities: Capabilities
+    """Tools that were made here."""
     keys: KeyBook
     """Keys of programs."""
     afterwards: Afterwards
@@ -222,6 +229,7 @@ class App:
         )
         servers = servers_of(home, settings, log, clock, media.store, catalog)
         queues, inquiring = SessionQueues(), Inquiring(kit)
+        capabilities = capabilities_of(home, settings, log, catalog, partial(tell_owner, kit))
         afterwards = Afterwards(kit, chores_of(kit, parts, settings))
         work = Work(kit, queues, lambda turn, _: afterwards.turn_ended(turn.session))
         identity = identity_of(work, parts, settings)
@@ -242,6 +250,7 @@ class App:
             tools=tools,
             catalog=catalog,
             servers=servers,
+            capabilities=capabilities,
             keys=key_book,
             afterwards=afterwards,
             keeper=Keeper(home, clock, parts.store.quiet),
@@ -257,6 +266,7 @@ class App:
         await go_on_erasing(self.remembering, self.kit.record.log)
         await self.desk.settle()
         await self.servers.start()
+        await self.capabilities.start()
         self.kit.book.expire()
         self.media.collector.start()
         if watch:
@@ -290,6 +300,7 @@ class App:
             ending.callback(self.remembering.close)
             ending.push_async_callback(self.kit.models.close)
             ending.push_async_callback(self.servers.close)
+            ending.push_async_callback(self.capabilities.close)
             ending.push_async_callback(self.afterwards.close)
             ending.push_async_callback(self.media.collector.close)
             ending.push_async_callback(self.queues.close)

@@ -31,16 +31,6 @@ class Supply(Protocol):
         ...
 
 
-class _Steady:
-    """Nothing comes, nothing goes."""
-
-    async def ready(self) -> None:
-        return
-
-    def missing(self) -> Sequence[Words]:
-        return ()
-
-
 class Catalog:
     """Holds the registry of the moment. A source that changes its tools puts a new registry in the old one's place,
     so that whoever holds one sees a whole and steady state.
@@ -56,7 +46,7 @@ class Catalog:
         request carries."""
         self.most_paged = most_paged
         self._search = search
-        self._supply: Supply = _Steady()
+        self._supplies: list[Supply] = []
         self._granted = granted
         self._sources: dict[str, tuple[Tool, ...]] = {}
         self._stale: dict[str, None] = {}
@@ -74,12 +64,20 @@ class Catalog:
         self._search.close()
 
     def follow(self, supply: Supply) -> None:
-        """Ask `supply` from now on whether more tools are on their way, and why some are not."""
-        self._supply = supply
+        """Ask `supply`, too, from now on whether more tools are on their way, and why some are not."""
+        self._supplies.append(supply)
 
     def missing(self, reader: Reader) -> Sequence[Words]:
         """What cannot be found now though it is set up, and why: for the owner, whose servers they are."""
-        return self._supply.missing() if reader.role is Role.OWNER else ()
+        if reader.role is not Role.OWNER:
+            return ()
+        return [words for supply in self._supplies for words in supply.missing()]
+
+    def names_beside(self, source: str) -> frozenset[str]:
+        """The names of all tools but those of `source`, as they stand in requests."""
+        return frozenset(
+            wire_name(tool.name) for known, tools in self._sources.items() if known != source for tool in tools
+        )
 
     def put(self, source: str, tools: Iterable[Tool]) -> None:
         """Make `tools` all that `source` offers; none takes the source away. The registry is the same in whatever order
@@ -98,13 +96,15 @@ class Catalog:
 
     async def arrived(self) -> None:
         """Wait, a while at most, for tools that are on their way."""
-        await self._supply.ready()
+        for supply in self._supplies:
+            await supply.ready()
 
-    async def find(self, query: str, reader: Reader, limit: int) -> list[Tool]:
-        """The tools that serve a purpose best, best first, of those that `reader` may use and is not always shown."""
+    async def find(self, query: str, reader: Reader, limit: int, *, source: str | None = None) -> list[Tool]:
+        """The tools that serve a purpose best, best first, of those that `reader` may use and is not always shown; only
+        those of `source`, if one is given."""
         await self.arrived()
         await self.settle()
-        found = await asyncio.to_thread(self._search.find, query, reader.role, limit)
+        found = await asyncio.to_thread(self._search.find, query, reader.role, limit, source)
         tools = (self.registry.find(hit.name, reader) for hit in found)
         return [tool for tool in tools if tool is not None]
 

@@ -111,8 +111,9 @@ class CapabilitySearch:
             if scope == _SCOPE and source not in sources:
                 self.remove(source)
 
-    def find(self, query: str, role: Role, limit: int = 8) -> list[Found]:
-        """The tools that people of `role` may use and that fit the query best, best first; each name once.
+    def find(self, query: str, role: Role, limit: int = 8, source: str | None = None) -> list[Found]:
+        """The tools that people of `role` may use and that fit the query best, best first; each name once. With
+        `source` only what that one offers.
 
         What they may not use has no part in the search: neither a place among the hits nor in the order of others.
         Only sources that were `put` in this run are searched.
@@ -123,10 +124,11 @@ class CapabilitySearch:
         if self._settle():
             self._embed()
         allowed = None if role is Role.OWNER else _labels_seen_by(role)
+        wanted = self._sources.keys() if source is None else {source} & self._sources.keys()
         asked = Query(_asked(query), {_SCOPE: allowed}, limit=limit + _SPARE, crowding=_CROWDING)
         while limit > 0:
             hits = self._index.search(asked)
-            found = {hit.entry_id: hit.score for hit in reversed(hits) if hit.document in self._sources}
+            found = {hit.entry_id: hit.score for hit in reversed(hits) if hit.document in wanted}
             if len(found) >= limit or len(hits) < asked.limit:
                 best = sorted(found.items(), key=lambda pair: -pair[1])
                 return [Found(name, score) for name, score in best[:limit]]

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-from qingtuan.language import Language, Words
+from qingtuan.language import Language, Words, seen
 from qingtuan.storage.files import content_hash
 from qingtuan.tools.strict_json import canonical
 
@@ -83,22 +83,7 @@ def quoted(text: str, language: Language) -> str:
 def escaped(text: str) -> str:
     """`text` on one line, with every character that cannot be seen written as `\\u{…}`; a new line as ⏎."""
     text = text.replace("\r\n", "\n")
-    return "".join("⏎" if char == "\n" else char if _seen(char) else f"\\u{{{ord(char):X}}}" for char in text)
-
-
-_UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_BLANK = frozenset("\u00a0\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Letters and marks that are drawn as nothing, or as a space that is none."""
-
-
-def _seen(char: str) -> bool:
-    if " " <= char <= "~":
-        return True
-    if unicodedata.category(char) in _UNSEEN_CATEGORIES or char in _BLANK:
-        return False
-    variation = "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef" or "\u180b" <= char <= "\u180f"
-    spacing = unicodedata.category(char) == "Zs" and char not in " \u3000"
-    return not variation and not spacing
+    return "".join("⏎" if char == "\n" else char if seen(char) else f"\\u{{{ord(char):X}}}" for char in text)
 
 
 # Hosts

@@ -387,6 +387,41 @@ class Kind(StrEnum):
         "task.canceled",
         Words("另一个助手取消了它的任务。", "Another agent canceled its task."),
     )
+    CAPABILITY_DEPLOYED = (
+        "capability.deployed",
+        Words(
+            "一个自己写的工具有了新的版本：整个写在内容里；要主人点头的先等着。",
+            "A self-made tool has a new version, which stands in the payload whole; one that needs a yes waits.",
+        ),
+    )
+    CAPABILITY_APPROVED = (
+        "capability.approved",
+        Words(
+            "主人看过等着的那个版本，从此用它。", "The owner looked at a version that waited; it counts from now on."
+        ),
+    )
+    CAPABILITY_STORED = (
+        "capability.stored",
+        Words("一个版本的文件写好了，也提交了。", "The files of a version stand in their folder and are committed."),
+    )
+    CAPABILITY_DELETED = (
+        "capability.deleted",
+        Words(
+            "一个自己写的工具删掉了，或者到期了；历史还在。",
+            "A self-made tool was deleted or ran out; its history stays.",
+        ),
+    )
+    CAPABILITY_SWITCHED = (
+        "capability.switched",
+        Words("一个自己写的工具停用了，或者又可以用了。", "A self-made tool was disabled, or may be used again."),
+    )
+    CAPABILITY_CALLED = (
+        "capability.called",
+        Words(
+            "一个自己写的工具运行了一次：成没成，多久，向哪里发了什么。",
+            "A self-made tool ran once: whether it worked, how long, and where it reached out to.",
+        ),
+    )
 
     SETTINGS_CHANGED = "settings.changed", Words("在程序里面改了一项设置。", "A setting was changed from within.")
     PEOPLE_CHANGED = (

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, PrivateAttr
 from qingtuan.language import Language, Words, system_language
 from qingtuan.settings.agents import Agents
 from qingtuan.settings.backups import Backups
+from qingtuan.settings.capabilities import Capabilities
 from qingtuan.settings.channels import Channels, Server
 from qingtuan.settings.fields import (
     Count,
@@ -141,6 +142,7 @@ class Settings(Section):
     wiki: Annotated[Wiki, Words("页面在别处的一份（git）。", "The copy of the pages elsewhere (git).")] = Wiki()
     agents: Annotated[Agents, Words("别的助手（A2A）。", "Other agents (A2A).")] = Agents()
     mcp: Annotated[Mcp, Words("带来工具的服务器（MCP）。", "Servers that bring tools (MCP).")] = Mcp()
+    capabilities: Annotated[Capabilities, Words("自己写的工具。", "Self-made tools.")] = Capabilities()
 
     _sources: Mapping[str, Source] = PrivateAttr(default_factory=dict)
 

@@ -1,0 +1,117 @@
+"""The self-made capabilities of an instance, and what they need of the other tools."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from qingtuan.app.tools import wanted
+from qingtuan.capabilities.catalog import Catalog
+from qingtuan.capabilities.disk import Disk
+from qingtuan.capabilities.ledger import Ledger
+from qingtuan.capabilities.registry import SOURCE, Capabilities, Rules, Surroundings
+from qingtuan.capabilities.sandbox.base import Sandbox
+from qingtuan.capabilities.sandbox.deno import Deno
+from qingtuan.capabilities.store import Store
+from qingtuan.clock import Clock
+from qingtuan.errors import SettingsWrong, StorageFailed
+from qingtuan.events.log import Log
+from qingtuan.home import Home
+from qingtuan.identity.scopes import Reader
+from qingtuan.language import Words
+from qingtuan.settings import Settings
+from qingtuan.settings.dotenv import read_dotenv
+from qingtuan.storage.git import Repository
+from qingtuan.tools.tool import Tool
+
+LOOK_EVERY = 5.0
+"""Seconds between two looks at the folders, for edits by hand: what asks for one may come in every turn."""
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+Tell = Callable[[str, Words | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The other tools, as the registry sees them."""
+
+    catalog: Catalog
+    settings: Settings
+
+    def taken(self) -> Collection[str]:
+        return self.catalog.names_beside(SOURCE)
+
+    def offer(self, tools: Sequence[Tool]) -> None:
+        self.catalog.put(SOURCE, wanted(tools, self.settings))
+
+    async def find(self, query: str, reader: Reader, limit: int) -> Sequence[str]:
+        return [tool.name for tool in await self.catalog.find(query, reader, limit, source=SOURCE)]
+
+    def permits(self, name: str, reader: Reader) -> bool:
+        return self.catalog.registry.find(name, reader) is not None
+
+
+def capabilities_of(
+    home: Home, settings: Settings, log: Log, catalog: Catalog, tell: Tell, sandbox: Sandbox | None = None
+) -> Capabilities:
+    """The registry of a data folder; nothing is read or started yet. What it offers stands in `catalog`.
+
+    `log` needs the projection of `capabilities.ledger`. Without `sandbox` it is the one of this machine.
+    """
+    ledger, clock = Ledger(log), log.clock
+    store = Store(ledger, Disk(home.capabilities), Repository(home.capabilities, clock), clock)
+    around = Surroundings(
+        ledger=ledger,
+        store=store,
+        sandbox=sandbox or Deno(),
+        clock=clock,
+        neighbours=Beside(catalog, settings),
+        rules=Rules(resident=settings.capabilities.resident),
+        headers=lambda: headers_of(settings, home),
+        tell=tell,
+    )
+    capabilities = Capabilities(around)
+    catalog.follow(Edits(capabilities, clock))
+    return capabilities
+
+
+def headers_of(settings: Settings, home: Home) -> Mapping[str, Mapping[str, str]]:
+    """What is added to requests, by host. One that names a variable without a value is left out: half a key helps
+    nobody."""
+    named = settings.capabilities.headers
+    if not named:
+        return {}
+    try:
+        variables = read_dotenv(home.secrets_file) | dict(os.environ)
+    except SettingsWrong:
+        variables = dict(os.environ)  # that the file is broken is said where the settings are read
+    found: dict[str, dict[str, str]] = {}
+    for host, headers in named.items():
+        for name, secret in headers.items():
+            text = secret.get_secret_value()
+            if all(variable in variables for variable in _VARIABLE.findall(text)):
+                found.setdefault(host, {})[name] = _VARIABLE.sub(lambda match: variables[match[1]], text)
+    return found
+
+
+@dataclass(slots=True)
+class Edits:
+    """What was edited by hand comes in before tools are searched."""
+
+    capabilities: Capabilities
+    clock: Clock
+    looked: float = field(default=float("-inf"))
+
+    async def ready(self) -> None:
+        if self.clock.monotonic() - self.looked < LOOK_EVERY:
+            return
+        self.looked = self.clock.monotonic()
+        try:
+            await self.capabilities.look()
+        except (SettingsWrong, StorageFailed):
+            return  # said where capabilities are listed; what was approved runs
+
+    def missing(self) -> Sequence[Words]:
+        return ()

@@ -1,0 +1,135 @@
+"""What people do to the folders of capabilities, and bringing the folders in line with what counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from qingtuan.capabilities.bounds import faults
+from qingtuan.capabilities.definition import Definition, DefinitionRefused
+from qingtuan.capabilities.disk import Stamp
+from qingtuan.capabilities.ledger import BY_HAND, By, Held, Ledger
+from qingtuan.capabilities.store import Store
+from qingtuan.clock import Clock
+from qingtuan.errors import QingtuanError, StorageFailed
+from qingtuan.language import Words
+
+Tell = Callable[[str, Words | None], None]
+"""Tells the owner once of a trouble, by its key; None when it is over."""
+
+
+class Folders:
+    """The folders, one by one. Whoever calls sees to it that nothing else writes meanwhile."""
+
+    def __init__(
+        self, ledger: Ledger, store: Store, clock: Clock, taken: Callable[[], Collection[str]], tell: Tell
+    ) -> None:
+        self._ledger = ledger
+        self._store = store
+        self._clock = clock
+        self._taken = taken
+        self._tell = tell
+        self._stamps: dict[str, Stamp] = {}
+        self._troubles: dict[str, QingtuanError] = {}
+        self._prepared = False
+
+    @property
+    def troubles(self) -> Mapping[str, QingtuanError]:
+        """By name, why a folder is not taken as it is, or cannot be written."""
+        return dict(self._troubles)
+
+    def names(self) -> list[str]:
+        """Every name of which something stands in the folder, or should."""
+        return sorted({*self._ledger.standings(), *self._store.disk.names()})
+
+    async def look_at(self, name: str, held: Held | None) -> None:
+        """See what was done to one folder by hand, and finish what was cut off there."""
+        if held is not None and held.over(self._clock.now()):
+            self._ledger.delete(name, By(), "expired")
+            held = None
+        stands = self._ledger.standing(name).version == (held.version.number if held else 0)
+        if stands and self._stamps.get(name) == self._store.disk.stamp(name):
+            return
+        try:
+            await self.prepare()
+            await self._take_in(name, held)
+        except StorageFailed as error:
+            self._trouble(name, error)
+            return
+        self._stamps[name] = self._store.disk.stamp(name)
+
+    async def follow(self, name: str, held: Held | None) -> None:
+        """Let the folder follow what was just written down. What cannot be written now is written at the next look,
+        and a file that somebody edited meanwhile is left as it is."""
+        try:
+            await self.prepare()
+            found = self._store.disk.read(name)
+            if self._store.look(name, found, held) == "ours" or self._says(name, held):
+                await self._store.settle(name, held)
+                self._stamps[name] = self._store.disk.stamp(name)
+        except StorageFailed as error:
+            self._trouble(name, error)
+
+    async def prepare(self) -> None:
+        """Make the repository if there is none. Raises `SettingsWrong`, `StorageFailed`."""
+        if not self._prepared:
+            await self._store.repository.prepare()
+            self._prepared = True
+
+    async def _take_in(self, name: str, held: Held | None) -> None:
+        found = self._store.disk.read(name)
+        match self._store.look(name, found, held):
+            case "gone":
+                self._ledger.delete(name, BY_HAND, "hand")
+                await self._store.settle(name, None)
+            case "ours":
+                await self._store.settle(name, held)
+            case "hand":
+                await self._hand(name, held)
+                return
+        self._trouble(name, None)
+
+    async def _hand(self, name: str, held: Held | None) -> None:
+        found = self._store.disk.read(name)
+        try:
+            definition = self._store.read(name, found)
+            if held is not None and definition.hash == held.version.hash:
+                await self._store.adopt(name, found, held)
+            elif wrong := faults(definition, self._taken()):
+                raise DefinitionRefused(wrong)
+            else:
+                self._note(definition)
+        except DefinitionRefused as error:
+            self._trouble(name, error)
+        else:
+            self._trouble(name, None)
+
+    def _note(self, definition: Definition) -> None:
+        waiting = [version for version in self._ledger.versions(definition.name) if version.waits]
+        if not any(version.how == "hand" and version.hash == definition.hash for version in waiting):
+            self._ledger.deploy(definition, BY_HAND, waits=True, note="edited by hand")
+        self._tell(f"capability {definition.name} edited", _EDITED.filled(name=definition.name))
+
+    def _says(self, name: str, held: Held | None) -> bool:
+        """Whether the files that stand there say what counts, in whatever words."""
+        try:
+            return held is not None and self._store.read(name, self._store.disk.read(name)).hash == held.version.hash
+        except DefinitionRefused:
+            return False
+
+    def _trouble(self, name: str, error: QingtuanError | None) -> None:
+        if error is None:
+            self._troubles.pop(name, None)
+        else:
+            self._troubles[name] = error
+        words = _UNREADABLE.filled(name=name, why=error.words) if error is not None else None
+        self._tell(f"capability {name} folder", words)
+
+
+_EDITED = Words(
+    "自己写的工具 {name} 的文件被手改过，改后的等你看：在那之前还用原来的。",
+    "The files of the capability {name} were edited; the edit waits for you, and until then the old one runs.",
+)
+_UNREADABLE = Words(
+    "自己写的工具 {name} 的文件夹没有采用：{why}",
+    "The folder of the capability {name} is not taken as it is: {why}",
+)

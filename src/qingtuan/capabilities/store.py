@@ -1,0 +1,117 @@
+"""The folder of a capability and its git history, kept in line with what counts; and what others did to them.
+
+What counts stands in events, whole. So this may be cut off anywhere and done again: a file holds what it held before
+or what it should, and a commit that is there already is not made twice. Whatever else a file holds, somebody wrote by
+hand; it is never written over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from qingtuan.capabilities.definition import Definition, DefinitionRefused
+from qingtuan.capabilities.disk import Disk, Found
+from qingtuan.capabilities.folder import FILES, definition_of, files_of
+from qingtuan.capabilities.ledger import Held, Ledger, Standing
+from qingtuan.clock import Clock
+from qingtuan.storage.files import content_hash
+from qingtuan.storage.git import Draft, Repository, Signature
+
+Seen = Literal["ours", "hand", "gone"]
+"""What stands in a folder: what we wrote or are about to write; something else; nothing where something should be."""
+
+
+class Store:
+    """Writes folders and commits."""
+
+    def __init__(self, ledger: Ledger, disk: Disk, repository: Repository, clock: Clock) -> None:
+        self.disk = disk
+        self.repository = repository
+        self._ledger = ledger
+        self._clock = clock
+
+    def look(self, name: str, found: Found, held: Held | None) -> Seen:
+        """Whose work stands in the folder of `name`."""
+        standing = self._ledger.standing(name)
+        wanted = {file: content_hash(data) for file, data in self._wanted(held).items()}
+        if found.unreadable:
+            return "hand"
+        current = found.hashes
+        if not current:
+            whole = standing.files and self._counts(standing, held)
+            return "gone" if whole and (self.disk.folder / ".git").is_dir() else "ours"
+        if current == dict(standing.files):
+            return "ours"
+        if self._counts(standing, held):
+            return "hand"  # nothing of ours was on its way
+        known = (current[file] in (standing.files.get(file), wanted.get(file)) for file in current)
+        return "ours" if all(known) else "hand"
+
+    async def settle(self, name: str, held: Held | None) -> None:
+        """Let folder and history hold what counts. For a folder that holds nothing by hand.
+
+        Raises:
+            StorageFailed: the disk or git refuses; it is to be done again.
+        """
+        standing, found = self._ledger.standing(name), self.disk.read(name)
+        if self._counts(standing, held) and found.hashes == dict(standing.files):
+            return
+        files = self._wanted(held)
+        if held is not None and (written := self._by_hand(name, found, held)) is not None:
+            files = written
+        await self._put(name, files, held)
+
+    async def adopt(self, name: str, found: Found, held: Held) -> None:
+        """Take files as they are that say what counts, in other words. Raises `StorageFailed`."""
+        await self._put(name, dict(found.files), held)
+
+    def read(self, name: str, found: Found) -> Definition:
+        """What stands in a folder. Raises `DefinitionRefused`."""
+        return definition_of(name, {file: found.files.get(file) for file in FILES})
+
+    def _by_hand(self, name: str, found: Found, held: Held) -> dict[str, bytes] | None:
+        """The files that stand there, if they say what counts: then a person's comments stay."""
+        try:
+            return dict(found.files) if self.read(name, found).hash == held.version.hash else None
+        except DefinitionRefused:
+            return None
+
+    async def _put(self, name: str, files: Mapping[str, bytes], held: Held | None) -> None:
+        if files:
+            self.disk.write(name, files)
+        else:
+            self.disk.remove(name)
+        commit = await self._commit(name, files, held)
+        self._ledger.stored(name, held.version.number if held else 0, files, commit)
+
+    async def _commit(self, name: str, files: Mapping[str, bytes], held: Held | None) -> str | None:
+        changes = {f"{name}/{file}": files.get(file) for file in FILES}
+        repository = self.repository
+        tree = await repository.tree("HEAD", list(changes)) if await repository.head() else {}
+        changes = {path: data for path, data in changes.items() if data is not None or path in tree}
+        if not changes:
+            return await repository.head()
+        if await repository.holds(changes):
+            await repository.stage(changes)  # made before a crash, or by the owner's own git
+            return await repository.head()
+        message, author = _message(name, held), held.version.author if held else "owner"
+        signature = Signature(author, f"{author}@localhost")
+        return await repository.commit(Draft(changes, message, signature, self._clock.now()))
+
+    @staticmethod
+    def _wanted(held: Held | None) -> dict[str, bytes]:
+        return files_of(held.definition) if held is not None else {}
+
+    @staticmethod
+    def _counts(standing: Standing, held: Held | None) -> bool:
+        """Whether what we wrote last is what counts."""
+        return standing.version == (held.version.number if held is not None else 0)
+
+
+def _message(name: str, held: Held | None) -> str:
+    if held is None:
+        return f"{name}: deleted\n"
+    version = held.version
+    trailers = f"Event: {version.event}\nBy: {version.author}\nHow: {version.how}"
+    return f"{name} v{version.number}: {' '.join(version.note.split())[:120] or 'new'}\n\n{trailers}\n"
