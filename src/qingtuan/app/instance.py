@@ -210,8 +210,7 @@ class App:
         parts = remembering(home, settings, people, record)
         answering = models_for(settings, clock, lambda: f"call_{ids.page()}")
         media = media_of(home, settings, record, people, answering.models)
-        tools = collect({**_own_tools(parts, log, media, people), **plug_ins})
-        catalog = catalog_of(tools.tools, parts.indexes, settings)
+        tools, catalog = _tools_of(settings, parts, {**_own_tools(parts, log, media, people), **plug_ins})
         kit = Kit(
             record=record,
             models=answering.models,
@@ -229,7 +228,6 @@ class App:
         )
         servers = servers_of(home, settings, log, clock, media.store, catalog)
         queues, inquiring = SessionQueues(), Inquiring(kit)
-        capabilities = capabilities_of(home, settings, log, catalog, partial(tell_owner, kit))
         afterwards = Afterwards(kit, chores_of(kit, parts, settings))
         work = Work(kit, queues, lambda turn, _: afterwards.turn_ended(turn.session))
         identity = identity_of(work, parts, settings)
@@ -250,7 +248,7 @@ class App:
             tools=tools,
             catalog=catalog,
             servers=servers,
-            capabilities=capabilities,
+            capabilities=capabilities_of(home, settings, log, catalog, partial(tell_owner, kit)),
             keys=key_book,
             afterwards=afterwards,
             keeper=Keeper(home, clock, parts.store.quiet),
@@ -376,6 +374,11 @@ async def _claimed(home: Home, command: str, clock: Clock) -> HomeLock:
         lock.release()
         raise
     return lock
+
+
+def _tools_of(settings: Settings, parts: Remembering, providers: Mapping[str, Provider]) -> tuple[Collected, Catalog]:
+    tools = collect(providers)
+    return tools, catalog_of(tools.tools, parts.indexes, settings)
 
 
 def _own_tools(parts: Remembering, log: Log, media: Media, people: People) -> dict[str, Provider]:
