@@ -11,6 +11,7 @@ from qingtuan.cli.checkups import CHECKS, Check, Finding, State, looked_at
 from qingtuan.cli.parser import Parser
 from qingtuan.cli.reading import dumped
 from qingtuan.cli.remote_check import REMOTE_CHECK
+from qingtuan.cli.sandbox_check import SANDBOX_CHECK
 from qingtuan.cli.server_checks import server_checks
 from qingtuan.cli.shell import Shell
 from qingtuan.cli.view import printable
@@ -30,7 +31,7 @@ def arguments(parser: Parser) -> None:
 
 async def run(args: argparse.Namespace, shell: Shell) -> int:
     found: list[tuple[Check, Finding]] = []
-    for check in (*CHECKS, *CHANNEL_CHECKS, BACKUP_CHECK, REMOTE_CHECK, *server_checks(shell)):
+    for check in (*CHECKS, *CHANNEL_CHECKS, BACKUP_CHECK, REMOTE_CHECK, SANDBOX_CHECK, *server_checks(shell)):
         found.append((check, await looked_at(check, shell)))
         if not args.json:
             _print(*found[-1], shell)

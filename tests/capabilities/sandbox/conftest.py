@@ -1,20 +1,23 @@
-"""A sandbox that is closed again; without its engine the tests here are skipped, and named."""
+"""One sandbox for the tests here."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from qingtuan.capabilities.sandbox.deno import Deno
-from qingtuan.capabilities.sandbox.engine import find_program
+from tests.fakes.sandboxes import Trial, trial
+from tests.fakes.service import Service
+from tests.fakes.service import service as served
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Trial]:
+    with trial() as made:
+        yield made
 
 
 @pytest.fixture
-async def sandbox(tmp_path: Path) -> AsyncIterator[Deno]:
-    if find_program() is None:
-        pytest.skip("the engine of the sandbox is not installed (the extra `sandbox`)")
-    made = Deno(tmp_path / "sandbox")
-    yield made
-    await made.close()
+async def service() -> AsyncIterator[Service]:
+    async with served() as running:
+        yield running

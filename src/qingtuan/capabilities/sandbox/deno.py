@@ -6,19 +6,22 @@ import asyncio
 import json
 import signal
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from qingtuan.capabilities.sandbox.base import Fault, Fetch, Job, Limits, Ran, Wall
+from qingtuan.capabilities.sandbox.base import Fault, Job, Limits, Ran, Wall
 from qingtuan.capabilities.sandbox.engine import LONGEST, Engine, find_bubblewrap, find_program
 from qingtuan.capabilities.sandbox.keeper import Keeper, Process
+from qingtuan.capabilities.sandbox.outside import Outside
 from qingtuan.capabilities.sandbox.protocol import LONGEST_LINE, Asked, Done, Printed, answer_line, job_line
+from qingtuan.capabilities.sandbox.scanning import faults_of
 from qingtuan.capabilities.sandbox.walls import MISSING, walls_of
 from qingtuan.capabilities.sandbox.worker import Flooded, Worker
 from qingtuan.clock import SystemClock
 from qingtuan.errors import StorageFailed
+from qingtuan.net.fetcher import SafeFetcher
 
 AT_ONCE = 4
 """Calls that run at the same time; more wait."""
@@ -31,11 +34,12 @@ _PRINTED = 8 * 1024
 class Deno:
     """A `base.Sandbox`. Making one starts and looks for nothing."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, fetcher: SafeFetcher | None = None) -> None:
         """`folder` holds what the engine writes while it runs; without it, a temporary one does."""
         self._folder = folder
-        self._clock = SystemClock()
+        self.fetcher = fetcher or SafeFetcher()
         self._room = asyncio.Semaphore(AT_ONCE)
+        self._starting = asyncio.Lock()
         self._engine: Engine | None = None
         self._keeper: Keeper | None = None
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
@@ -49,8 +53,11 @@ class Deno:
         return await self._call(line, job)
 
     async def check(self, code: str) -> tuple[Fault, ...]:
-        ran = await self._call(job_line("check", code), Job(code, {}))
-        return () if ran.fault is None else (ran.fault,)
+        seen = faults_of(code)
+        fault = (await self._call(job_line("check", code), Job(code, {}))).fault
+        if fault is None or (fault.kind == "compile" and seen and fault.message.startswith(_SEEN)):
+            return seen
+        return (fault, *seen)
 
     def walls(self) -> Sequence[Wall]:
         return walls_of(self._found())
@@ -68,44 +75,50 @@ class Deno:
             self._engine = Engine(program, find_bubblewrap(program))
         return self._engine
 
-    def _started(self) -> Keeper | None:
-        if self._keeper is None and (engine := self._found()) is not None:
-            if self._folder is None:
-                self._temporary = tempfile.TemporaryDirectory(prefix="qingtuan-sandbox-")
-            self._keeper = Keeper(engine, self._folder or Path(self._temporary.name))  # type: ignore[union-attr]
-        return self._keeper
+    async def _started(self) -> Keeper | None:
+        async with self._starting:
+            if self._keeper is None and not self._closed:
+                engine = await asyncio.to_thread(self._found)  # tries bubblewrap
+                if engine is None or self._closed:
+                    return None
+                folder = self._folder
+                if folder is None:
+                    self._temporary = tempfile.TemporaryDirectory(prefix="qingtuan-sandbox-")
+                    folder = Path(self._temporary.name)
+                self._keeper = Keeper(engine, folder)
+            return self._keeper
 
     async def _call(self, line: bytes, job: Job) -> Ran:
         if len(line) > LONGEST_LINE:
             return Ran(fault=Fault("output", f"Code and arguments are over {LONGEST_LINE} bytes."))
         async with self._room:
-            keeper = None if self._closed else self._started()
+            keeper = await self._started()
             if keeper is None:
                 return Ran(fault=Fault("missing", MISSING.en))
             try:
                 process = await keeper.take()
             except StorageFailed as error:
                 return Ran(fault=Fault("missing", error.words.en))
-            call = _Call(keeper, process, job)
-            began = self._clock.monotonic()
+            call = _Call(keeper, process, job, self.fetcher)
             try:
-                ran = await call.answered(line)
+                return await call.answered(line)
             finally:
-                await call.end()
-            return replace(ran, seconds=self._clock.monotonic() - began)
+                call.end()
 
 
 class _Call:
     """One job in one worker."""
 
-    def __init__(self, keeper: Keeper, process: Process, job: Job) -> None:
+    def __init__(self, keeper: Keeper, process: Process, job: Job, fetcher: SafeFetcher) -> None:
         self._keeper = keeper
         self._process = process
         self._worker = Worker(process)
-        self._job = job
         self._limits = _bounded(job.limits)
+        self._clock = SystemClock()
+        self._deadline = 0.0
+        self._outside = Outside(fetcher, job, self._left)
         self._printed: list[str] = []
-        self._fetched: list[Fetch] = []
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def answered(self, line: bytes) -> Ran:
         """Hand the job over, and see what comes of it."""
@@ -116,14 +129,15 @@ class _Call:
                     return Ran(fault=Fault("crash", "The sandbox did not start."))
         except TimeoutError:
             return Ran(fault=Fault("crash", "The sandbox did not start in time."))
+        self._deadline = self._clock.monotonic() + self._limits.seconds
         self._keeper.watch(self._process, self._limits.seconds, self._limits.memory_mb * 1024 * 1024)
-        giving = asyncio.ensure_future(self._worker.tell(line))
+        self._beside(self._worker.tell(line))
         try:
             done = await self._listened()
         except Flooded:
             return self._ran(fault=Fault("output", "The code wrote too much."))
         finally:
-            giving.cancel()
+            await self._alone()
         if done is None:
             return self._ran(fault=await self._ended())
         if done.fault is not None:
@@ -134,7 +148,7 @@ class _Call:
             return self._ran(fault=Fault("output", f"The result is {size} bytes of JSON; at most {most} are taken."))
         return self._ran(value=done.value)
 
-    async def end(self) -> None:
+    def end(self) -> None:
         """Whatever happened, nothing of it runs on."""
         self._keeper.end(self._process)
         self._worker.close()
@@ -149,11 +163,30 @@ class _Call:
                 case Printed(text) if left > 0:
                     self._printed.append(text[:left])
                     left -= len(text) + 1
-                case Asked(number):
-                    await self._worker.tell(answer_line(number, {"error": "there is no network here"}))
+                case Asked() if len(self._tasks) < self._limits.fetches:
+                    self._beside(self._fetch(message))
+                case Asked():
+                    await self._fetch(message)  # whoever asks without end waits
                 case _:
                     pass
         return None
+
+    async def _fetch(self, asked: Asked) -> None:
+        await self._worker.tell(answer_line(asked.id, await self._outside.answer(asked)))
+
+    def _beside(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _alone(self) -> None:
+        """End what goes on beside; a request that is under way is noted as such."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+            if isinstance(outcome, Exception):
+                raise outcome
 
     async def _ended(self) -> Fault:
         """Why it ended without an answer."""
@@ -168,13 +201,20 @@ class _Call:
         return Fault("crash", "The code ended its process without an answer.")
 
     def _ran(self, *, value: Any = None, fault: Fault | None = None) -> Ran:
-        return Ran(value, fault, fetched=tuple(self._fetched), printed="\n".join(self._printed))
+        seconds = self._limits.seconds - self._left()
+        return Ran(value, fault, seconds, tuple(self._outside.fetched), "\n".join(self._printed))
+
+    def _left(self) -> float:
+        """Seconds."""
+        return self._deadline - self._clock.monotonic()
 
 
 def _bounded(limits: Limits) -> Limits:
     return replace(limits, seconds=min(limits.seconds, LONGEST))
 
 
+_SEEN = ("Imports are not", "There is no default")
+"""What the engine stops at, and what was found before it, all of it."""
 _TOO_MUCH = Fault("memory", "It took too much memory.")
 _ABORTS = (signal.SIGABRT, signal.SIGTRAP, signal.SIGILL)
 _OUT_OF_MEMORY = frozenset([*(-number for number in _ABORTS), *(128 + number for number in _ABORTS)])

@@ -14,7 +14,7 @@ import subprocess
 import threading
 from asyncio import wrap_future
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,6 +54,13 @@ class Process:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.popen.pid, signal.SIGKILL)
 
+    def close(self) -> None:
+        """Let go of its pipes, if the event loop has not taken them."""
+        for pipe in (self.popen.stdin, self.popen.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+
 
 @dataclass(slots=True)
 class _State:
@@ -78,6 +85,7 @@ class Keeper:
         self._state = _State()
         self._guard = Guard()
         self._made = 0
+        self._closed = False
 
     async def take(self) -> Process:
         """A fresh worker, warm if there is one.
@@ -89,7 +97,7 @@ class Keeper:
             self._thread = threading.Thread(target=self._run, name="sandbox", daemon=True)
             self._thread.start()
         taken: Future[Process] = Future()
-        self._tasks.put(lambda: self._give(taken))
+        self._put(lambda: self._give(taken))
         waiting = wrap_future(taken)
         try:
             return await waiting
@@ -108,7 +116,7 @@ class Keeper:
         """End it now; what is left of it is cleared away behind. Gives how it ended (`Popen.returncode`)."""
         process.kill()
         ended: Future[int] = Future()
-        self._tasks.put(lambda: ended.set_result(self._clear(process)))
+        self._put(lambda: self._finish(process, ended))
         return ended
 
     def close(self) -> None:
@@ -116,18 +124,31 @@ class Keeper:
         if self._thread is not None:
             self._tasks.put(None)
             self._thread.join()
-            self._thread = None
 
     @property
     def running(self) -> int:
         """Workers that there are, warm ones included."""
         return len(self._state.warm) + len(self._state.busy)
 
+    def _put(self, task: Callable[[], None]) -> None:
+        self._tasks.put(task)
+        if self._closed:
+            self._drain()
+
+    def _drain(self) -> None:
+        """Do what was asked for while it closed, and after: the thread reads no more."""
+        with suppress(queue.Empty):
+            while True:
+                if (task := self._tasks.get_nowait()) is not None:
+                    task()
+
     def _unwanted(self, taken: Future[Process]) -> None:
         if not taken.cancelled() and taken.exception() is None:
             self.end(taken.result())
+            taken.result().close()
 
     def _run(self) -> None:
+        self._sweep()
         while True:
             try:
                 task = self._tasks.get(timeout=self._patience())
@@ -137,9 +158,11 @@ class Keeper:
                 break
             task()
             self._look()
+        self._closed = True
         for process in [*self._state.warm, *self._state.busy]:
             process.kill()
             self._clear(process)
+        self._drain()
         self._guard.close()
 
     def _patience(self) -> float | None:
@@ -170,6 +193,9 @@ class Keeper:
 
     def _give(self, taken: Future[Process]) -> None:
         if not taken.set_running_or_notify_cancel():
+            return
+        if self._closed:
+            taken.set_exception(StorageFailed(_CANNOT_START, detail="closed"))
             return
         self._state.used = self._clock.monotonic()
         try:
@@ -211,22 +237,50 @@ class Keeper:
         except BaseException:
             shutil.rmtree(cache, ignore_errors=True)
             raise
-        self._guard.add(popen.pid)
-        return Process(popen, cache)
+        process = Process(popen, cache)
+        try:
+            self._guard.add(popen.pid)
+        except OSError:
+            self._state.warm.append(process)
+            self._clear(process)
+            raise
+        return process
+
+    def _sweep(self) -> None:
+        """Remove what workers of a process that was killed have left."""
+        with suppress(OSError):
+            for cache in self._folder.iterdir():
+                owner = cache.name.partition("-")[0]
+                if owner.isdecimal() and not _lives(int(owner)):
+                    shutil.rmtree(cache, ignore_errors=True)
+
+    def _finish(self, process: Process, ended: Future[int]) -> None:
+        status = self._clear(process)
+        with suppress(InvalidStateError):  # nobody waits any more
+            ended.set_result(status)
 
     def _clear(self, process: Process) -> int:
-        """Wait for one that was ended, and remove what it left."""
+        """Wait for one that is ended, and remove what it left."""
         process.kill()
-        for pipe in (process.popen.stdin, process.popen.stdout):
-            if pipe is not None and process in self._state.warm:
-                pipe.close()
         status = process.popen.wait()
-        self._guard.remove(process.popen.pid)
-        shutil.rmtree(process.cache, ignore_errors=True)
         for several in (self._state.warm, self._state.busy):
             if process in several:
+                if several is self._state.warm:
+                    process.close()
+                self._guard.remove(process.popen.pid)
+                shutil.rmtree(process.cache, ignore_errors=True)
                 several.remove(process)
         return status
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _nothing() -> None:

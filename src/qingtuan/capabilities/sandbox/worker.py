@@ -82,7 +82,4 @@ class Worker:
             elif not pipe.is_closing():
                 pipe.abort()  # what it did not read by now is for nobody
         if not self._pipes:
-            for handle in (self.process.popen.stdin, self.process.popen.stdout):
-                if handle is not None:
-                    with suppress(OSError):
-                        handle.close()
+            self.process.close()
