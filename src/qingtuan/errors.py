@@ -71,6 +71,11 @@ class ToolUnknown(ForModel):
 class ToolFailed(ForModel):
     """A tool ran and could not do what was asked."""
 
+    def __init__(self, words: Words, *, detail: str = "", foreign: bool = False) -> None:
+        super().__init__(words, detail=detail)
+        self.foreign = foreign
+        """Whether the sentence quotes material, also where the tool's own words are no material."""
+
 
 class ToolTimedOut(ForModel):
     """A tool was stopped by its time limit."""

@@ -11,6 +11,7 @@ from qingtuan.app.tools import wanted
 from qingtuan.capabilities.catalog import Catalog
 from qingtuan.capabilities.disk import Disk
 from qingtuan.capabilities.ledger import Ledger
+from qingtuan.capabilities.making import MakingTools
 from qingtuan.capabilities.registry import SOURCE, Capabilities, Rules, Surroundings
 from qingtuan.capabilities.sandbox.base import Sandbox
 from qingtuan.capabilities.sandbox.deno import Deno
@@ -26,6 +27,8 @@ from qingtuan.settings.dotenv import read_dotenv
 from qingtuan.storage.git import Repository
 from qingtuan.tools.tool import Tool
 
+MAKING = "making"
+"""The source of the tools that make tools."""
 LOOK_EVERY = 5.0
 """Seconds between two looks at the folders, for edits by hand: what asks for one may come in every turn."""
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -74,6 +77,7 @@ def capabilities_of(
     )
     capabilities = Capabilities(around)
     catalog.follow(Edits(capabilities, clock))
+    catalog.put(MAKING, wanted(MakingTools(capabilities, catalog).tools(), settings))
     return capabilities
 
 

@@ -152,15 +152,13 @@ class Fault:
 class DefinitionRefused(ToolFailed):
     """A definition that cannot be deployed: all that is wrong with it, in one sentence for each."""
 
-    def __init__(self, faults: Iterable[Fault], *, after: Words | None = None) -> None:
+    def __init__(self, faults: Iterable[Fault], *, foreign: bool = False) -> None:
         self.faults = tuple(faults)
         """At least one."""
         told = [fault.told for fault in self.faults]
         zh = "\n".join(("没有部署，什么都没变。要改的：", *(f"- {words.zh}" for words in told)))
         en = "\n".join(("Not deployed; nothing has changed. To mend:", *(f"- {words.en}" for words in told)))
-        if after is not None:
-            zh, en = f"{zh}\n{after.zh}", f"{en}\n{after.en}"
-        super().__init__(Words(zh, en))
+        super().__init__(Words(zh, en), foreign=foreign)
 
 
 _FIELDS: Mapping[str, tuple[type, Words]] = {

@@ -165,7 +165,8 @@ class Capabilities:
             limits = around.rules.limits
             wrong = await case_faults(around.sandbox, definition, limits, headers=headers, reaching=reaching)
         if wrong or uncompiled:
-            raise DefinitionRefused([*wrong, *uncompiled])
+            # What a case got may be what a host has said.
+            raise DefinitionRefused([*wrong, *uncompiled], foreign=reaching and bool(definition.hosts))
 
     async def rollback(self, name: str, version: int, by: By) -> Deployed:
         """Store a version that equals an older one; also of a capability that was deleted.

@@ -36,10 +36,13 @@ class CapabilityTools:
     ) -> ToolResult:
         """Find more tools (seats, weather, files…) when none here does what is asked. Found ones can be called next."""
         found = await self._catalog.find(query, context.reader, min(max(limit, 1), _MOST))
+        makes = any(tool.name == "capability_create" for tool in found)
         lines = [_FOUND.say(context.language), *(_line(tool) for tool in found)] if found else []
         lines += [words.say(context.language) for words in self._catalog.missing(context.reader)]
         if not found:
             lines.append(_NOTHING.say(context.language))
+        if not makes and self._catalog.registry.find("capability_create", context.reader) is not None:
+            lines.append(_MAKE.say(context.language))
         origin = Origin.TOOL if any(tool.foreign_words for tool in found) else None
         return ToolResult("\n".join(lines), {"found": [wire_name(tool.name) for tool in found]}, origin=origin)
 
@@ -51,6 +54,10 @@ def _line(found: Tool) -> str:
 
 
 _FOUND = Words("找到了，现在可以直接调用：", "Found; they can be called now:")
+_MAKE = Words(
+    "都不合适的话，可以自己写一个：搜「造个工具」。",
+    "If none of these will do, you can write one: search for “make a tool”.",
+)
 _NOTHING = Words(
     "没有找到能做这件事的工具。换个说法再找一次，或者照实告诉对方做不了。",
     "No tool does that. Search once more in other words, or tell the person that it cannot be done.",

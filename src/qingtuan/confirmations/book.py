@@ -176,6 +176,7 @@ class Book:
             "text": question(said, code if needs_code else None, wanted.language),
             "needs_code": needs_code,
             "must_type": must_type,
+            **({"beside": dict(wanted.beside)} if wanted.beside else {}),
             **({"asked_by": asker.shown(wanted.language)} if asker is not None else {}),
             **({"owner_at": {"channel": chat.channel, "space": str(chat.space)}} if chat is not None else {}),
         }
@@ -372,6 +373,7 @@ def _confirmation(row: Row) -> Confirmation:
         must_type=payload.get("must_type", payload["needs_code"]),
         owner_at=Chat(chat["channel"], Space.parse(chat["space"])) if chat else None,
         asked_by=payload.get("asked_by", ""),
+        beside=payload.get("beside", {}),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -62,6 +62,8 @@ class Confirmation:
     """Where the owner was asked, if the asker may not answer; None if it was asked where it was called for."""
     asked_by: str = ""
     """Who wants it and where, for the owner to read; empty where the asker answers."""
+    beside: Mapping[str, Any] = field(default_factory=dict)
+    """What the question shows besides the arguments."""
 
     @property
     def asker(self) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
@@ -75,6 +75,8 @@ class Wanted:
     it heard right."""
     in_doubt: bool = False
     """Whether the last outcome of this very call is unknown."""
+    beside: Mapping[str, Any] = field(default_factory=dict)
+    """What the call amounts to besides its arguments, as the tool says it (`Tool.before`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +93,13 @@ class Wording:
 def wording(wanted: Wanted) -> Wording:
     """Everything of a question but its ending."""
     values = {name: _Value.of(name, value, wanted) for name, value in wanted.arguments.items()}
+    beside = {name: _Value.of(name, value, wanted) for name, value in wanted.beside.items()}
     sentence = _by_template(wanted, values) or _line_by_line(wanted, values)
-    notes = [*_head(wanted), sentence, *_notes(wanted, values.values())]
-    over_long = any(value.over_long or visible.over_long(name) for name, value in values.items())
+    if beside:
+        sentence = "\n".join((sentence, _BESIDE_IT.say(wanted.language), *_lines(beside, wanted.language)))
+    every = [*values.items(), *beside.items()]
+    notes = [*_head(wanted), sentence, *_notes(wanted, [value for _, value in every])]
+    over_long = any(value.over_long or visible.over_long(name) for name, value in every)
     summary = " ".join(sentence.replace("\n", " ").split())
     if len(summary) > _MAX_SUMMARY:
         summary = f"{summary[: _MAX_SUMMARY - 1]}…"
@@ -120,10 +126,14 @@ class _Value:
     text: str
     covered: tuple[str, ...]
     hidden: bool = False
+    whole: bool = False
+    """Whether it is shown line by line."""
 
     @property
     def over_long(self) -> bool:
         """Whether so much of it is not shown that it must be thought over."""
+        if self.whole and not self.hidden:
+            return visible.long_block(self.text)
         return visible.over_long(self.text) or (self.hidden and len(visible.value_text(self.raw)) > _LONGEST_SECRET)
 
     @classmethod
@@ -137,7 +147,8 @@ class _Value:
             # Who chose the argument's name may have chosen it to hide something else: no password is a page long.
             words = _HIDDEN if len(text) <= _LONGEST_SECRET else _MUCH_HIDDEN
             return cls(value, words.say(language).format(name=called, length=len(text)), (called,), hidden=True)
-        return cls(value, masked.text, tuple(kind.words.say(language) for kind in masked.kinds))
+        whole = name in wanted.tool.whole or (name == "parameters" and "schema" in wanted.tool.whole)
+        return cls(value, masked.text, tuple(kind.words.say(language) for kind in masked.kinds), whole=whole)
 
 
 def _secret_name(name: str, language: Language) -> str:
@@ -220,14 +231,19 @@ def _line_by_line(wanted: Wanted, values: Mapping[str, _Value]) -> str:
     name = visible.quoted(wanted.tool.name, language)
     if not values:
         return Words(f"要执行 {name}，没有参数。", f"About to run {name}, without arguments.").say(language)
-    lines = [Words(f"要执行 {name}：", f"About to run {name}:").say(language)]
+    return "\n".join((Words(f"要执行 {name}：", f"About to run {name}:").say(language), *_lines(values, language)))
+
+
+def _lines(values: Mapping[str, _Value], language: Language) -> list[str]:
     colon = Words("：", ": ").say(language)
-    for key, value in values.items():
-        lines.append(f"- {visible.shown_name(key, language)}{colon}{_on_a_line(value, language)}")
-    return "\n".join(lines)
+    return [
+        f"- {visible.shown_name(key, language)}{colon}{_on_a_line(value, language)}" for key, value in values.items()
+    ]
 
 
 def _on_a_line(value: _Value, language: Language) -> str:
+    if value.whole and not value.hidden and ("\n" in value.text or visible.over_long(value.text)):
+        return f"\n{visible.block(value.text, language)}"
     return value.text if value.hidden else visible.shown(value.text, language)
 
 
@@ -258,6 +274,7 @@ def _notes(wanted: Wanted, values: Iterable[_Value]) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
+_BESIDE_IT = Words("不变的，和合起来是什么：", "What stays, and what it amounts to:")
 _MAX_HEARD = 200
 _HEARD = Words("你的语音听写成：{words}。", "Your voice was heard as: {words}.")
 _SENDS = Words("会发送：{names}。", "This would send: {names}.")

@@ -39,6 +39,41 @@ def shown(text: str, language: Language, *, limit: int = MAX_VALUE) -> str:
     return f"{quoted(text[:_HEAD], language)}{cut}{quoted(text[-_TAIL:], language)}"
 
 
+MAX_LINES, MAX_BLOCK = 200, 6_000
+"""Lines and characters of a text that is shown line by line, whole; of a longer one the first and the last."""
+
+
+def long_block(text: str) -> bool:
+    """Whether a text is too long to be shown whole line by line."""
+    return len(text) > MAX_BLOCK or text.count("\n") >= MAX_LINES
+
+
+def block(text: str, language: Language) -> str:
+    """A text line by line, each with its number before it, so that none can pass for a sentence of ours. Of one that is
+    too long the head, the tail, the length and the hash."""
+    rows = [f"{number:>3}│ {escaped(line)}" for number, line in enumerate(text.rstrip("\n").split("\n"), 1)]
+    if long_block(text):
+        cut = _CUT.say(language).format(length=len(text), hash=content_hash(text.encode())[:16])
+        rows = [*_within(rows[:_HEAD_LINES]), cut, *reversed(_within(rows[-_TAIL_LINES:][::-1]))]
+    inside = "\n".join(rows)
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", inside)), default=0))
+    return f"{fence}\n{inside}\n{fence}"
+
+
+def _within(rows: list[str]) -> list[str]:
+    """As many of the first rows as are read, each cut where it is endless."""
+    left, kept = _MOST_OF_END, []
+    for row in rows:
+        kept.append(row if len(row) <= left else f"{row[:left]}…")
+        left -= len(row)
+        if left <= 0:
+            break
+    return kept
+
+
+_HEAD_LINES, _TAIL_LINES, _MOST_OF_END = 60, 30, 2_000
+
+
 def shown_in_sentence(text: str, language: Language) -> str:
     """A value within a sentence: bare if it is one plain word, a date or a time, else as `shown`.
 

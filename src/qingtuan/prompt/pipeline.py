@@ -60,10 +60,25 @@ def base(view: TurnView, draft: Draft) -> Draft:
 
 def model_choice(view: TurnView, draft: Draft) -> Draft:
     """The route that the turn's own words call for, and the model of that route."""
-    facts = TurnFacts(text=view.words, has_image=bool(view.pictures), question_open=view.waiting)
+    facts = TurnFacts(
+        text=view.words,
+        has_image=bool(view.pictures),
+        question_open=view.waiting,
+        writing_capability=_makes_tools(view),
+    )
     route = route_for(facts)
     choice = view.choices[route]
     return replace(draft, route=route, params=replace(draft.params, model=choice.model, thinking=choice.thinking))
+
+
+def _makes_tools(view: TurnView) -> bool:
+    """Whether a capability is being written in this turn: the tools for it were found, or were called."""
+    called = (call.name for item in view.current for call in item.message.calls)
+    found = (name for item in view.current for name in item.tools)
+    return not _MAKING.isdisjoint((*called, *found))
+
+
+_MAKING = frozenset({"capability_create", "capability_update"})
 
 
 def temperature(view: TurnView, draft: Draft) -> Draft:

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from qingtuan.clock import Clock
-from qingtuan.errors import ForModel, ForOwner, ForPerson, OutcomeUnknown, Stopped, ToolTimedOut
+from qingtuan.errors import ForModel, ForOwner, ForPerson, OutcomeUnknown, Stopped, ToolFailed, ToolTimedOut
 from qingtuan.identity.scopes import Reader
 from qingtuan.identity.trust import CallFacts, Piece, Risk, StandingYes, Verdict, verdict
 from qingtuan.language import Language, Words
@@ -262,7 +262,8 @@ def _outcome(prepared: Prepared, task: asyncio.Task[ToolResult], context: ToolCo
     if isinstance(error, OutcomeUnknown):
         return _no_result(prepared, error.words, context, detail=error.detail)
     if isinstance(error, (ForModel, ForPerson)):
-        return _failure(prepared, error.say(context.language), context, detail=error.detail)
+        given = Origin.TOOL if isinstance(error, ToolFailed) and error.foreign else None
+        return _failure(prepared, error.say(context.language), context, detail=error.detail, given=given)
     if isinstance(error, ForOwner):
         words = error.words if context.reader.is_owner_alone else _OWNER_MUST_ACT
         return _failure(prepared, words.say(context.language), context, detail=str(error))
@@ -289,9 +290,11 @@ def _fault_of(data: Any) -> str | None:
     return None
 
 
-def _failure(prepared: Prepared, text: str, context: ToolContext, *, detail: str) -> Outcome:
+def _failure(
+    prepared: Prepared, text: str, context: ToolContext, *, detail: str, given: Origin | None = None
+) -> Outcome:
     # What a foreign tool gives as its reason is material, too.
-    origin = _origin(prepared.tool, None)
+    origin = _origin(prepared.tool, given)
     text = _whole(text)
     label = shown(text, origin, wire_name(prepared.tool.name), context.language)
     return Outcome("failed", prepared.call, text, label, origin, detail=detail)

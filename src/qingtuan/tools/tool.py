@@ -87,6 +87,9 @@ class ToolResult:
     """Files and pictures to send with the reply."""
 
 
+Before = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+"""Looks at a call before a person is asked about it: gives what the question shows besides the arguments, and raises
+`ForModel` errors for a call that nobody need be asked about. It has no effect, and after a crash runs again."""
 Run = Callable[[ToolContext, dict[str, Any]], Awaitable[ToolResult]]
 """Runs with checked JSON arguments. Raises `ForModel` and `ForPerson` errors for whatever goes wrong."""
 
@@ -126,6 +129,10 @@ class Tool:
     asked_for: re.Pattern[str] | None = None
     """Words of the speaker that ask for this to be done with a forward, link or file ("记一下"): then no argument needs
     evidence. Only for a `write` whose result stays material."""
+    whole: frozenset[str] = frozenset()
+    """Arguments that a question shows line by line, as far as anybody would read: code."""
+    before: Before | None = field(default=None, repr=False, compare=False)
+    """What is done before a person is asked, within `timeout`."""
     patience: timedelta = timedelta(minutes=30)
     """How long a question about a call stays open."""
     version: str = ""
@@ -185,6 +192,7 @@ class Traits(TypedDict, total=False):
     secrets: frozenset[str]
     exempt: frozenset[str]
     asked_for: re.Pattern[str]
+    whole: frozenset[str]
     patience: timedelta
     version: str
 
@@ -208,7 +216,8 @@ def tool(*, risk: Risk, **traits: Unpack[Traits]) -> Callable[[ToolFunction], To
         first = next(iter(inspect.signature(function).parameters), None)
         method = first == "self"
         signature = signature_of(function, leading=2 if method else 1)
-        for name in traits.get("secrets", frozenset()) | traits.get("exempt", frozenset()):
+        none = frozenset[str]()
+        for name in traits.get("secrets", none) | traits.get("exempt", none) | traits.get("whole", none):
             if name not in signature.parameters["properties"]:
                 raise TypeError(f"{function.__qualname__}: there is no argument {name}")
 

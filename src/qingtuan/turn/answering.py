@@ -174,6 +174,7 @@ class Answering:
             language=language,
             material=(Piece(origin),) if origin.foreign else (),
             heard=turn.heard,
+            beside=asked.beside,
         )
         return StoppedCall(
             wanted=wanted,

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from qingtuan.confirmations.confirmation import Confirmation, StoppedCall
 from qingtuan.confirmations.question import Wanted
-from qingtuan.errors import ToolFailed
+from qingtuan.errors import ForModel, ForPerson, ToolFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
 from qingtuan.events.outbox import Draft
 from qingtuan.identity.accounts import is_key
 from qingtuan.identity.trust import Risk
 from qingtuan.language import Language, Words
+from qingtuan.messages import Origin
 from qingtuan.models.chat import Call
 from qingtuan.prompt.history import UNKNOWN_OUTCOME
 from qingtuan.prompt.view import TurnView
@@ -68,7 +69,7 @@ class Calls:
             if not isinstance(prepared, Prepared):
                 self._finish(prepared)
             elif prepared.stopped:
-                self._ask(prepared, view, state)
+                await self._stop(prepared, view, state, overtaken)
             else:
                 await self._one(prepared, view)
         await self._execute(ready, view, overtaken)
@@ -169,20 +170,23 @@ class Calls:
         self, prepared: Prepared, view: TurnView, *, resumed: bool = False, cause: str | None = None
     ) -> None:
         started = self._started(prepared, resumed=resumed, cause=cause)
+        self.kit.stage.show(self.turn.session.id, ToolRuns(wire_name(prepared.tool.name)))
+        context = self._context(prepared, view, call=started.id)
+        self._finish(await self.kit.runner.execute(prepared, context), cause=cause)
+
+    def _context(self, prepared: Prepared, view: TurnView, *, call: str) -> ToolContext:
         name = wire_name(prepared.tool.name)
-        self.kit.stage.show(self.turn.session.id, ToolRuns(name))
-        context = ToolContext(
+        return ToolContext(
             reader=self.turn.reader,
             session=self.turn.session.id,
             turn=self.turn.id,
-            call=started.id,
+            call=call,
             words=view.own_words,
             material=view.material,
             now=view.now,
             language=view.language,
             report=lambda line: self.kit.stage.show(self.turn.session.id, ToolRuns(name, line)),
         )
-        self._finish(await self.kit.runner.execute(prepared, context), cause=cause)
 
     def _started(self, prepared: Prepared, *, resumed: bool, cause: str | None) -> Event:
         payload = _start_of(prepared.call, prepared.tool.risk, resumed=resumed)
@@ -202,7 +206,30 @@ class Calls:
             cause=cause or self.turn.cause,
         )
 
-    def _ask(self, prepared: Prepared, view: TurnView, state: Progressed) -> None:
+    async def _stop(self, prepared: Prepared, view: TurnView, state: Progressed, overtaken: Callable[[], bool]) -> None:
+        """Ask about a call, if it is worth asking about: what cannot work goes back to the model, and bothers nobody.
+
+        Looking at it has no effect. If we die in the midst of it, the call is still to come, and is looked at again.
+        """
+        tool, beside = prepared.tool, {}
+        if tool.before is not None:
+            try:
+                async with asyncio.timeout(tool.timeout):
+                    beside = dict(await tool.before(prepared.arguments))
+            except (ForModel, ForPerson) as error:
+                foreign = isinstance(error, ToolFailed) and error.foreign
+                origin = Origin.TOOL if tool.foreign_words or foreign else Origin.SYSTEM
+                self._finish(refusal(prepared.call, error.words, view.language, origin))
+                return
+            except TimeoutError:
+                self._finish(refusal(prepared.call, _TOO_SLOW, view.language))
+                return
+            if overtaken():
+                self._finish(refusal(prepared.call, OVERTAKEN, view.language))
+                return
+        self._ask(prepared, view, state, beside)
+
+    def _ask(self, prepared: Prepared, view: TurnView, state: Progressed, beside: Mapping[str, object]) -> None:
         """Write the question down, as a message of its own that no text of the model shares."""
         wanted = Wanted(
             tool=prepared.tool,
@@ -212,6 +239,7 @@ class Calls:
             material=view.material,
             why=prepared.verdict.why,
             heard=self.turn.heard,
+            beside=beside,
         )
         stopped = StoppedCall(
             wanted=wanted,
@@ -291,6 +319,7 @@ def _incomplete(why: str) -> Words:
     return Words(f"没有执行：{why}", f"Not run: {why}")
 
 
+_TOO_SLOW = Words("没有执行：先试了试，太久没有结果。", "Not run: it was tried first, and gave no result for too long.")
 NOT_OFFERED = Words("这一步没有工具可用", "there are no tools in this step")
 """Why calls in answer to a request without tools do not run."""
 OVERTAKEN = Words(
