@@ -231,14 +231,11 @@ class Agent:
     def _failed(self, failure: Failure, gathered: Gathered, talk: Talk, context: ToolContext) -> None:
         """A failed call: raise what there is to say of it, unless there is a task to be asked about later."""
         words = self._named(failure.words)
-        if failure.gone:
-            # The task is over for it: what is said next begins anew, in the same talk.
-            self._around.talks.note(context.call, self.config.name, Talk(context=talk.context))
-            raise ToolFailed(words, detail=failure.detail)
         if gathered.task and not failure.final:
             return
-        if gathered.task and gathered.task != talk.task:
-            self._note(gathered, context)
+        if talk.task:
+            # It will hear no more of that task: what is said next begins anew, in the same talk.
+            self._around.talks.note(context.call, self.config.name, Talk(context=talk.context))
         raise (OutcomeUnknown if failure.sent else ToolFailed)(words, detail=failure.detail)
 
     async def _told(self, gathered: Gathered, context: ToolContext, *, asked: bool) -> ToolResult:

@@ -28,7 +28,7 @@ from a2a.types import (
     TaskState,
     TaskStatus,
 )
-from a2a.utils.errors import A2AError, TaskNotFoundError
+from a2a.utils.errors import A2AError
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Error as ProtobufError
 
@@ -259,7 +259,7 @@ class _Failing:
         if isinstance(error, Endless):
             return Failure(ENDLESS, sent=True, final=True)
         if isinstance(error, A2AError):
-            return Failure(said(str(error)), final=True, gone=isinstance(error, TaskNotFoundError))
+            return Failure(said(str(error)), final=True)
         cause = error.__cause__ if isinstance(error, A2AClientError) else error
         if isinstance(cause, httpx.HTTPStatusError):
             return status_failure(cause.response.status_code)

@@ -1,7 +1,7 @@
 """The card of an agent: taken apart, made harmless to show, and hashed. Pure.
 
-What a card says is text of a stranger that stands in a request. So it is bounded, nothing is hidden in it, and the whole
-is compared by a hash with what was seen at first (`pins`).
+What a card says is text of a stranger that stands in a request. So it is bounded, nothing is hidden in it, and the
+whole is compared by a hash with what was seen at first (`pins`).
 """
 
 from __future__ import annotations

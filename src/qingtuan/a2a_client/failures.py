@@ -13,16 +13,12 @@ _LONGEST = 300
 class Failure(Exception):
     """Nothing came of a call."""
 
-    def __init__(
-        self, words: Words, *, sent: bool = False, final: bool = False, gone: bool = False, detail: str = ""
-    ) -> None:
-        """`sent`: it may have been taken all the same. `final`: asking again changes nothing. `gone`: the agent does not
-        know the task any more."""
+    def __init__(self, words: Words, *, sent: bool = False, final: bool = False, detail: str = "") -> None:
+        """`sent`: it may have been taken all the same. `final`: asking again changes nothing."""
         super().__init__(words.en)
         self.words = words
         self.sent = sent
         self.final = final
-        self.gone = gone
         self.detail = detail
 
 

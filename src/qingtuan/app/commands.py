@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from qingtuan.a2a_client.agents import Agents
 from qingtuan.app.erasing import purge_of
 from qingtuan.app.identity import Identity
 from qingtuan.app.memory import Remembering
@@ -9,6 +12,7 @@ from qingtuan.home import Home
 from qingtuan.identity.scopes import Reader
 from qingtuan.mcp_client.servers import Servers
 from qingtuan.turn.afterwards import Afterwards
+from qingtuan.turn.commands.agents import agent_commands
 from qingtuan.turn.commands.answer import answer_command
 from qingtuan.turn.commands.context import context_commands
 from qingtuan.turn.commands.conversation import conversation_commands
@@ -34,8 +38,16 @@ from qingtuan.turn.stopping import Stopping
 from qingtuan.turn.work import Work
 
 
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """Other programs that bring tools."""
+
+    servers: Servers
+    agents: Agents
+
+
 def commands_of(
-    home: Home, work: Work, parts: Remembering, servers: Servers, afterwards: Afterwards, identity: Identity
+    home: Home, work: Work, parts: Remembering, programs: Programs, afterwards: Afterwards, identity: Identity
 ) -> Commands:
     """The registry, with the owner's own commands at its end."""
     commands: list[Commands] = []
@@ -68,7 +80,8 @@ def commands_of(
         *space_commands(kit.record, parts.memory.policies, parts.learning.extraction.settle),
         *standing_commands(kit),
         answer_command(),
-        *server_commands(servers, kit.zone_of),
+        *server_commands(programs.servers, kit.zone_of),
+        *agent_commands(programs.agents),
     ]
     commands.append(Commands(every, OwnCommands(home.prompts / "commands")))
     return commands[0]

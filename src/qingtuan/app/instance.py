@@ -9,13 +9,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
+from qingtuan.a2a_client import pins as agent_pins
+from qingtuan.a2a_client import talks
+from qingtuan.a2a_client.agents import Agents
 from qingtuan.app.capabilities import capabilities_of
 from qingtuan.app.chores import chores_of, digest_rules
-from qingtuan.app.commands import commands_of
+from qingtuan.app.commands import Programs, commands_of
 from qingtuan.app.daily import Daily
 from qingtuan.app.erasing import go_on_erasing
 from qingtuan.app.identity import identity_of, people_of, stands_for
 from qingtuan.app.keeping import InStep
+from qingtuan.app.known_agents import known_agents
 from qingtuan.app.mcp import servers_of
 from qingtuan.app.media import Clearing, Media, Pictures, media_of, media_tools
 from qingtuan.app.memory import Remembering, remembering
@@ -92,6 +96,8 @@ PROJECTIONS = (
     wechat.project,
     files.project,
     agent_tasks.project,
+    agent_pins.project,
+    talks.project,
     made.project,
 )
 """Every table that is made from events, in the order in which they learn of one."""
@@ -121,6 +127,8 @@ class App:
     catalog: Catalog
     """All tools of the moment, those of servers among them."""
     servers: Servers
+    agents: Agents
+    """Other agents that may be asked."""
     capabilities: Capabilities
     """Tools that were made here."""
     keys: KeyBook
@@ -227,11 +235,12 @@ class App:
             pictures=Pictures(media, settings.media.text_chars),
         )
         servers = servers_of(home, settings, log, clock, media.store, catalog)
+        agents = known_agents(home, settings, log, media.store, catalog, servers)
         queues, inquiring = SessionQueues(), Inquiring(kit)
         afterwards = Afterwards(kit, chores_of(kit, parts, settings))
         work = Work(kit, queues, lambda turn, _: afterwards.turn_ended(turn.session))
         identity = identity_of(work, parts, settings)
-        commands = commands_of(home, work, parts, servers, afterwards, identity)
+        commands = commands_of(home, work, parts, Programs(servers, agents), afterwards, identity)
         digest = Digest(work, parts.reviewing, digest_rules(settings))
         return cls(
             home=home,
@@ -248,6 +257,7 @@ class App:
             tools=tools,
             catalog=catalog,
             servers=servers,
+            agents=agents,
             capabilities=capabilities_of(home, settings, log, catalog, partial(tell_owner, kit)),
             keys=key_book,
             afterwards=afterwards,
@@ -298,6 +308,7 @@ class App:
             ending.callback(self.remembering.close)
             ending.push_async_callback(self.kit.models.close)
             ending.push_async_callback(self.servers.close)
+            ending.push_async_callback(self.agents.close)
             ending.push_async_callback(self.capabilities.close)
             ending.push_async_callback(self.afterwards.close)
             ending.push_async_callback(self.media.collector.close)

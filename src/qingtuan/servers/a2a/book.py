@@ -9,6 +9,7 @@ at any instant it is what the log says.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -143,20 +144,26 @@ class TaskBook:
         events = (self._log.get(row["message"]) for row in rows)
         return [Received.of(event) for event in events if event is not None and not event.forgotten]
 
-    def hops(self, turn: str) -> int:
-        """Through how many agents came what a turn is about; 0 for what no agent asked for."""
-        started = next((e for e in self._log.of_turn(turn) if e.kind is Kind.TURN_STARTED), None)
-        if started is None or started.forgotten:
-            return 0
-        said = (*started.payload["messages"], *started.payload.get("carries_on", ()))
-        return max((task.hops for task in map(self.of_message, said) if task is not None), default=0)
-
     def _find(self, condition: str, values: Sequence[str]) -> list[AgentTask]:
         rows = self._log.database.rows(
             f"SELECT * FROM agent_tasks WHERE {condition} ORDER BY asked DESC, id DESC",  # noqa: S608 (our words)
             values,
         )
         return [_task(row) for row in rows]
+
+
+def hops_of(log: Log, turn: str) -> int:
+    """Through how many agents came what a turn is about; 0 for what no agent asked for."""
+    started = next((event for event in log.of_turn(turn) if event.kind is Kind.TURN_STARTED), None)
+    if started is None or started.forgotten:
+        return 0
+    said = [*started.payload["messages"], *started.payload.get("carries_on", ())]
+    row = log.database.row(
+        "SELECT max(t.hops) AS hops FROM agent_task_messages AS m JOIN agent_tasks AS t ON t.id = m.task"
+        " WHERE m.message IN (SELECT value FROM json_each(?))",
+        (json.dumps(said),),
+    )
+    return (row["hops"] if row else None) or 0
 
 
 def _task(row: Row) -> AgentTask:
