@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from qingtuan.a2a_client.agents import Agents
 from qingtuan.app.erasing import purge_of
 from qingtuan.app.identity import Identity
 from qingtuan.app.memory import Remembering
+from qingtuan.app.programs_used import Programs
 from qingtuan.home import Home
 from qingtuan.identity.scopes import Reader
-from qingtuan.mcp_client.servers import Servers
 from qingtuan.turn.afterwards import Afterwards
 from qingtuan.turn.commands.agents import agent_commands
 from qingtuan.turn.commands.answer import answer_command
@@ -36,14 +33,6 @@ from qingtuan.turn.distilling import Distiller
 from qingtuan.turn.kit import Kit
 from qingtuan.turn.stopping import Stopping
 from qingtuan.turn.work import Work
-
-
-@dataclass(frozen=True, slots=True)
-class Programs:
-    """Other programs that bring tools."""
-
-    servers: Servers
-    agents: Agents
 
 
 def commands_of(

@@ -11,19 +11,17 @@ from typing import Any, Self
 
 from qingtuan.a2a_client import pins as agent_pins
 from qingtuan.a2a_client import talks
-from qingtuan.a2a_client.agents import Agents
 from qingtuan.app.capabilities import capabilities_of
 from qingtuan.app.chores import chores_of, digest_rules
-from qingtuan.app.commands import Programs, commands_of
+from qingtuan.app.commands import commands_of
 from qingtuan.app.daily import Daily
 from qingtuan.app.erasing import go_on_erasing
 from qingtuan.app.identity import identity_of, people_of, stands_for
 from qingtuan.app.keeping import InStep
-from qingtuan.app.known_agents import known_agents
-from qingtuan.app.mcp import servers_of
 from qingtuan.app.media import Clearing, Media, Pictures, media_of, media_tools
 from qingtuan.app.memory import Remembering, remembering
 from qingtuan.app.models import Answering, models_for
+from qingtuan.app.programs_used import Programs, programs_of
 from qingtuan.app.texts import texts_of
 from qingtuan.app.tools import catalog_of
 from qingtuan.backups.order import Keeper
@@ -126,9 +124,8 @@ class App:
     """What came in as tools, and which plug-ins could not."""
     catalog: Catalog
     """All tools of the moment, those of servers among them."""
-    servers: Servers
-    agents: Agents
-    """Other agents that may be asked."""
+    programs: Programs
+    """Servers of tools, and other agents that may be asked."""
     capabilities: Capabilities
     """Tools that were made here."""
     keys: KeyBook
@@ -142,6 +139,11 @@ class App:
     """How the chat apps are, while they run."""
     _background: set[asyncio.Task[None]] = field(default_factory=set)
     _kept: set[asyncio.Future[Any]] = field(default_factory=set)
+
+    @property
+    def servers(self) -> Servers:
+        """Servers of tools."""
+        return self.programs.servers
 
     @property
     def language(self) -> Language:
@@ -234,13 +236,12 @@ class App:
             ready=media.collector.ready,
             pictures=Pictures(media, settings.media.text_chars),
         )
-        servers = servers_of(home, settings, log, clock, media.store, catalog)
-        agents = known_agents(home, settings, log, media.store, catalog, servers)
+        programs = programs_of(home, settings, log, media.store, catalog)
         queues, inquiring = SessionQueues(), Inquiring(kit)
         afterwards = Afterwards(kit, chores_of(kit, parts, settings))
         work = Work(kit, queues, lambda turn, _: afterwards.turn_ended(turn.session))
         identity = identity_of(work, parts, settings)
-        commands = commands_of(home, work, parts, Programs(servers, agents), afterwards, identity)
+        commands = commands_of(home, work, parts, programs, afterwards, identity)
         digest = Digest(work, parts.reviewing, digest_rules(settings))
         return cls(
             home=home,
@@ -256,8 +257,7 @@ class App:
             commands=commands,
             tools=tools,
             catalog=catalog,
-            servers=servers,
-            agents=agents,
+            programs=programs,
             capabilities=capabilities_of(home, settings, log, catalog, partial(tell_owner, kit)),
             keys=key_book,
             afterwards=afterwards,
@@ -308,7 +308,7 @@ class App:
             ending.callback(self.remembering.close)
             ending.push_async_callback(self.kit.models.close)
             ending.push_async_callback(self.servers.close)
-            ending.push_async_callback(self.agents.close)
+            ending.push_async_callback(self.programs.agents.close)
             ending.push_async_callback(self.capabilities.close)
             ending.push_async_callback(self.afterwards.close)
             ending.push_async_callback(self.media.collector.close)

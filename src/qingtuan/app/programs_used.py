@@ -1,4 +1,4 @@
-"""The agents that an instance may ask, from the settings."""
+"""Other programs that bring tools: the servers of `mcp.json`, and the agents of the settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from qingtuan.a2a_client.agents import Agents
 from qingtuan.a2a_client.config import AgentConfig
 from qingtuan.a2a_client.pins import Pins
 from qingtuan.a2a_client.talks import Talks
-from qingtuan.app.mcp import ServerSupply
+from qingtuan.app.mcp import ServerSupply, servers_of
 from qingtuan.app.tools import wanted
 from qingtuan.capabilities.catalog import Catalog, Supply
 from qingtuan.errors import SettingsWrong
@@ -28,14 +28,23 @@ from qingtuan.settings.dotenv import read_dotenv
 from qingtuan.tools.tool import Tool
 
 
-def known_agents(
-    home: Home, settings: Settings, log: Log, media: MediaStore, catalog: Catalog, servers: Servers
-) -> Agents:
-    """The agents of the settings; none of them is asked yet, not even for its card. Their tools stand in `catalog`,
-    which from here on also waits for their cards.
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """Other programs that bring tools."""
 
-    `log` needs the projections of `a2a_client`.
-    """
+    servers: Servers
+    agents: Agents
+
+
+def programs_of(home: Home, settings: Settings, log: Log, media: MediaStore, catalog: Catalog) -> Programs:
+    """The servers and agents of a data folder; none of them is started or asked yet."""
+    servers = servers_of(home, settings, log, log.clock, media, catalog)
+    return Programs(servers, _agents(home, settings, log, media, catalog, servers))
+
+
+def _agents(home: Home, settings: Settings, log: Log, media: MediaStore, catalog: Catalog, servers: Servers) -> Agents:
+    """The agents of the settings; none is asked yet, not even for its card. Their tools stand in `catalog`, which from
+    here on also waits for their cards."""
 
     def changed(tools: Sequence[Tool]) -> None:
         catalog.put("agents", wanted(tools, settings))
