@@ -81,6 +81,7 @@ def http_of(app: App, health: Callable[[], Sequence[EntryHealth]]) -> Entry:
         keep=partial(keep_of, app),
         link=link,
         file=file,
+        capabilities=app.capabilities,
         health=health,
     )
     app.media.collector.register("http", Web())

@@ -36,6 +36,7 @@ COMMANDS: dict[str, Words] = {
     "cost": Words("用了多少，花了多少", "what was used and what it cost"),
     "model": Words("看、测、下载模型", "list, check and pull models"),
     "mcp": Words("带来工具的服务器：看、认可、重启、试", "servers that bring tools: list, approve, restart, check"),
+    "capability": Words("自己造的工具：看、用、部署、认可", "tools made here: list, run, deploy, approve"),
     "key": Words("程序用的密钥：发、看、收回", "keys of programs: add, list, revoke"),
     "settings": Words("每项设置的值和来处", "each setting, its value and where it comes from"),
 }

@@ -12,7 +12,7 @@ from qingtuan.app import App
 from qingtuan.app.behalf import by_owner
 from qingtuan.backups.order import order_from_json, report_of
 from qingtuan.channels.cli.link import Job, Report, Result
-from qingtuan.cli import departing, key_jobs, moving, remote, standing, waiting
+from qingtuan.cli import capability_jobs, departing, key_jobs, moving, remote, standing, waiting
 from qingtuan.errors import UsageWrong
 from qingtuan.identity.trust import may_answer
 from qingtuan.indexes.base import Entry, Progress
@@ -47,6 +47,7 @@ def jobs_of(app: App) -> Mapping[str, Job]:
         "wiki.push": partial(remote.push, app),
         "wiki.remote": partial(remote.standing, app),
         "wiki.rollback": partial(_rollback, app),
+        **capability_jobs.jobs_of(app),
     }
 
 

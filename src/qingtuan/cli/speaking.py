@@ -14,7 +14,7 @@ from qingtuan.identity.accounts import LOCAL, is_account
 from qingtuan.language import Words
 from qingtuan.messages import Space
 
-_AS = Words(
+ACCOUNT = Words(
     "以哪个账号说话，例如 qq:10001（默认 cli:local，就是主人）", "speak as this account (default: cli:local, the owner)"
 )
 _SPACE = Words(
@@ -30,7 +30,7 @@ _GROUP = re.compile(r"[a-z][a-z0-9]*:[^\s:][^\s]*")
 
 def speaker_arguments(parser: Parser, *, session: bool = True) -> None:
     """Add the options."""
-    parser.add_argument("--as", dest="account", metavar="ACCOUNT", default=LOCAL, help=_AS.say(parser.language))
+    parser.add_argument("--as", dest="account", metavar="ACCOUNT", default=LOCAL, help=ACCOUNT.say(parser.language))
     parser.add_argument("--space", metavar="private|group:ID", default="private", help=_SPACE.say(parser.language))
     if session:
         parser.add_argument("--session", metavar="S", help=_SESSION.say(parser.language))

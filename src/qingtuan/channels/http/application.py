@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from qingtuan import __version__
 from qingtuan.channels.entry import EntryHealth
 from qingtuan.channels.http import problems
+from qingtuan.channels.http.capabilities import capability_routes
 from qingtuan.channels.http.chat import chat_routes
 from qingtuan.channels.http.completions import completion_routes
 from qingtuan.channels.http.front import CALLER, Caller
@@ -76,6 +77,7 @@ def application(talk: Talk, ports: Ports) -> FastAPI:
     app.include_router(chat_routes(talk, ports))
     app.include_router(completion_routes(talk, ports))
     app.include_router(image_routes(ports))
+    app.include_router(capability_routes(ports))
     _about(app, ports)
     return app
 
@@ -173,7 +175,8 @@ def schema_of(app: FastAPI) -> Mapping[str, Any]:
         made["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         for path, ways in made["paths"].items():
             for one in ways.values():
-                one["responses"].pop("422", None)  # FastAPI's own way to say what is 400 here
+                if "HTTPValidationError" in str(one["responses"].get("422")):
+                    del one["responses"]["422"]  # FastAPI's own way to say what is 400 here
                 if path not in _OPEN:
                     one["security"] = [{"key": []}]
         for unused in ("HTTPValidationError", "ValidationError"):

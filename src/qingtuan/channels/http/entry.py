@@ -7,6 +7,7 @@ from datetime import datetime
 
 from qingtuan.channels.entry import Asgi, EntryHealth
 from qingtuan.channels.http.application import application
+from qingtuan.channels.http.capabilities import ROOT
 from qingtuan.channels.http.front import Front
 from qingtuan.channels.http.limits import Limits
 from qingtuan.channels.http.ports import Ports
@@ -15,7 +16,7 @@ from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.identity.keys import CHANGING
 
-PATHS = ("/chat", "/v1/", "/health", "/image/", "/openapi.json", "/docs")
+PATHS = ("/chat", "/v1/", "/health", "/image/", "/openapi.json", "/docs", ROOT)
 
 
 class HttpEntry:

@@ -263,4 +263,7 @@ def _route(path: str) -> str:
         "/a2a",
         "/.well-known/agent-card.json",
     )
-    return path if path in known else f"{SIGNED}…" if path.startswith(SIGNED) else "(another)"
+    if path in known:
+        return path
+    below = next((prefix for prefix in (SIGNED, "/capabilities/") if path.startswith(prefix)), None)
+    return f"{below}…" if below else "(another)"

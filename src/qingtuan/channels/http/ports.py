@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from qingtuan.capabilities.registry import Capabilities
 from qingtuan.channels.entry import EntryHealth
 from qingtuan.channels.following import Host
 from qingtuan.channels.http.files import Keep
@@ -33,5 +34,7 @@ class Ports:
     """Where a file can be had for a while: an address, or one below this server where nobody knows that one's."""
     file: Callable[[str], tuple[bytes, str]]
     """The bytes and the type of the file that a signed link stands for. Raises `NotThere`."""
+    capabilities: Capabilities
+    """The self-made tools."""
     health: Callable[[], Sequence[EntryHealth]]
     """How all channels are."""

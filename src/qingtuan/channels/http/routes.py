@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import Request
 from fastapi.routing import APIRoute
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from qingtuan.channels.http.front import BODY
@@ -48,6 +48,9 @@ class Problem(BaseModel):
     error: Error
     session: str | None = None
     turn: str | None = None
+    faults: Annotated[
+        list[dict[str, Any]] | None, Field(description="All that is wrong with a capability: field, words, line.")
+    ] = None
 
 
 class OpenAIError(BaseModel):
@@ -74,9 +77,10 @@ _MEANING = {
     409: "Received before, or stopped by its person.",
     413: "Too large.",
     415: "Not JSON.",
+    422: "The arguments, or the capability, are not what they should be: each is named.",
     429: "Too much, too fast, or a limit of the person.",
     500: "Something broke on the server's side.",
-    502: "The turn broke; the message was taken in.",
+    502: "It broke on the way: a turn, whose message was taken in, or the code of a capability.",
     503: "No model can be reached, or the server is stopping; an answer that is still to come waits for the next call.",
 }
 
