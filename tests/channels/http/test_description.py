@@ -68,6 +68,12 @@ def operations() -> list[tuple[str, str]]:
         ("GET", "/image/{id}"),
         ("GET", "/health"),
         ("GET", "/health/detail"),
+        ("GET", "/capabilities/query"),
+        ("GET", "/capabilities/inspect/{name}"),
+        ("GET", "/capabilities/status"),
+        ("POST", "/capabilities/deploy"),
+        ("POST", "/capabilities/run/{name}"),
+        ("DELETE", "/capabilities/{name}"),
         ("GET", "/openapi.json"),
         ("GET", "/docs"),
     ]

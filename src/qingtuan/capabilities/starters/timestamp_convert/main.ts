@@ -19,7 +19,8 @@ export default function (input: Input): Output {
 
 function instant(time: string | number | undefined, zone: string): Temporal.Instant {
   if (time === undefined || time === "") return Temporal.Instant.fromEpochMilliseconds(Date.now());
-  const text = String(time).trim();
+  if (typeof time === "number") return ofNumber(time);
+  const text = time.trim();
   if (/^-?\d+(\.\d+)?$/.test(text)) return ofNumber(Number(text));
   const iso = text.replace(/^(\d{4})[/.年](\d{1,2})[/.月](\d{1,2})日?/, (_, y, m, d) => `${y}-${two(m)}-${two(d)}`);
   try {
