@@ -15,6 +15,7 @@ from qingtuan.capabilities.making import MakingTools
 from qingtuan.capabilities.registry import SOURCE, Capabilities, Rules, Surroundings
 from qingtuan.capabilities.sandbox.base import Sandbox
 from qingtuan.capabilities.sandbox.deno import Deno
+from qingtuan.capabilities.starters import starters
 from qingtuan.capabilities.store import Store
 from qingtuan.clock import Clock
 from qingtuan.errors import SettingsWrong, StorageFailed
@@ -74,6 +75,7 @@ def capabilities_of(
         rules=Rules(resident=settings.capabilities.resident),
         headers=lambda: headers_of(settings, home),
         tell=tell,
+        shipped=starters(),
     )
     capabilities = Capabilities(around)
     catalog.follow(Edits(capabilities, clock))

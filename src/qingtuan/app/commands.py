@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from qingtuan.app.erasing import purge_of
 from qingtuan.app.identity import Identity
 from qingtuan.app.memory import Remembering
 from qingtuan.app.programs_used import Programs
+from qingtuan.capabilities.registry import Capabilities
 from qingtuan.home import Home
 from qingtuan.identity.scopes import Reader
 from qingtuan.turn.afterwards import Afterwards
 from qingtuan.turn.commands.agents import agent_commands
 from qingtuan.turn.commands.answer import answer_command
+from qingtuan.turn.commands.capabilities import capability_commands
 from qingtuan.turn.commands.context import context_commands
 from qingtuan.turn.commands.conversation import conversation_commands
 from qingtuan.turn.commands.distill import distill_commands
 from qingtuan.turn.commands.listening import listening_command
 from qingtuan.turn.commands.long_term import long_term_commands
 from qingtuan.turn.commands.memory import memory_commands
-from qingtuan.turn.commands.memory_status import Sources, memory_status_commands
+from qingtuan.turn.commands.memory_status import Sources as Counted
+from qingtuan.turn.commands.memory_status import memory_status_commands
 from qingtuan.turn.commands.own import OwnCommands
 from qingtuan.turn.commands.owner import owner_commands
 from qingtuan.turn.commands.people import link_commands, whoami_command
@@ -35,8 +40,16 @@ from qingtuan.turn.stopping import Stopping
 from qingtuan.turn.work import Work
 
 
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where tools come from that come and go."""
+
+    programs: Programs
+    capabilities: Capabilities
+
+
 def commands_of(
-    home: Home, work: Work, parts: Remembering, programs: Programs, afterwards: Afterwards, identity: Identity
+    home: Home, work: Work, parts: Remembering, sources: Sources, afterwards: Afterwards, identity: Identity
 ) -> Commands:
     """The registry, with the owner's own commands at its end."""
     commands: list[Commands] = []
@@ -69,15 +82,16 @@ def commands_of(
         *space_commands(kit.record, parts.memory.policies, parts.learning.extraction.settle),
         *standing_commands(kit),
         answer_command(),
-        *server_commands(programs.servers, kit.zone_of),
-        *agent_commands(programs.agents),
+        *server_commands(sources.programs.servers, kit.zone_of),
+        *agent_commands(sources.programs.agents),
+        *capability_commands(kit, sources.capabilities),
     ]
     commands.append(Commands(every, OwnCommands(home.prompts / "commands")))
     return commands[0]
 
 
-def _status_of(kit: Kit, parts: Remembering) -> Sources:
-    return Sources(
+def _status_of(kit: Kit, parts: Remembering) -> Counted:
+    return Counted(
         overview=parts.overview,
         policy=parts.memory.policies.of,
         waiting=lambda reader: len(parts.reviewing.waiting(reader)),

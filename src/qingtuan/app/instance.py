@@ -13,7 +13,7 @@ from qingtuan.a2a_client import pins as agent_pins
 from qingtuan.a2a_client import talks
 from qingtuan.app.capabilities import capabilities_of
 from qingtuan.app.chores import chores_of, digest_rules
-from qingtuan.app.commands import commands_of
+from qingtuan.app.commands import Sources, commands_of
 from qingtuan.app.daily import Daily
 from qingtuan.app.erasing import go_on_erasing
 from qingtuan.app.identity import identity_of, people_of, stands_for
@@ -241,7 +241,8 @@ class App:
         afterwards = Afterwards(kit, chores_of(kit, parts, settings))
         work = Work(kit, queues, lambda turn, _: afterwards.turn_ended(turn.session))
         identity = identity_of(work, parts, settings)
-        commands = commands_of(home, work, parts, programs, afterwards, identity)
+        capabilities = capabilities_of(home, settings, log, catalog, partial(tell_owner, kit))
+        commands = commands_of(home, work, parts, Sources(programs, capabilities), afterwards, identity)
         digest = Digest(work, parts.reviewing, digest_rules(settings))
         return cls(
             home=home,
@@ -258,7 +259,7 @@ class App:
             tools=tools,
             catalog=catalog,
             programs=programs,
-            capabilities=capabilities_of(home, settings, log, catalog, partial(tell_owner, kit)),
+            capabilities=capabilities,
             keys=key_book,
             afterwards=afterwards,
             keeper=Keeper(home, clock, parts.store.quiet),

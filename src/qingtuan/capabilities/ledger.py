@@ -114,6 +114,17 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
+class State:
+    """What was decided about a name, whatever its versions."""
+
+    off: bool = False
+    deleted: int = 0
+    """Position in the log of its last deletion; 0 for never."""
+    cleared: int = 0
+    """Position since which failures count towards its being broken: a newer version or a yes clears it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
     """What was put into a folder: the version and the SHA-256 of each file."""
 
@@ -259,7 +270,7 @@ class Ledger:
         if row is None:
             return None
         waiting = tuple(self._versions("name = ? AND waits = 1", (name,)))
-        return self._held(row, waiting, self._broken(name, row["cleared"] or 0))
+        return self._held(row, waiting, self.is_broken(name, row["cleared"] or 0))
 
     def waiting(self) -> list[Version]:
         """Every version that waits for the owner, by name."""
@@ -293,6 +304,11 @@ class Ledger:
         rows = self.log.database.rows("SELECT name, stands FROM capability_states WHERE stands IS NOT NULL")
         return {row["name"]: self._standing(row["stands"]) for row in rows}
 
+    def state(self, name: str) -> State:
+        """What was decided about a name."""
+        row = self.log.database.row("SELECT off, deleted, cleared FROM capability_states WHERE name = ?", (name,))
+        return State(bool(row["off"]), row["deleted"], row["cleared"]) if row else State()
+
     def use(self) -> dict[str, Use]:
         """How calls went, by name."""
         rows = self.log.database.rows(
@@ -303,7 +319,8 @@ class Ledger:
         )
         return {row["name"]: self._use(row) for row in rows}
 
-    def _broken(self, name: str, since: int) -> bool:
+    def is_broken(self, name: str, since: int) -> bool:
+        """Whether the last calls since a position in the log all failed."""
         rows = self.log.database.rows(
             "SELECT ok FROM capability_calls WHERE name = ? AND seq > ? ORDER BY seq DESC LIMIT ?",
             (name, since, BROKEN_AFTER),

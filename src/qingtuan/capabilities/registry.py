@@ -19,6 +19,7 @@ from qingtuan.capabilities.folders import Folders, Tell
 from qingtuan.capabilities.ledger import By, Held, Ledger, Use, Version
 from qingtuan.capabilities.running import Journal, as_tool, called, fault_words
 from qingtuan.capabilities.sandbox.base import Job, Limits, Sandbox
+from qingtuan.capabilities.shipped import Shipped
 from qingtuan.capabilities.store import Store
 from qingtuan.capabilities.trying import Headers, case_faults, compile_faults
 from qingtuan.capabilities.values import Asking, Called, Card, Deployed, Hit, Loaded, Page, Status, Waiting
@@ -82,6 +83,8 @@ class Surroundings:
     headers: Callable[[], Headers] = dict
     """What we add to requests, by host: keys that no code may see."""
     tell: Tell = field(default=lambda _key, _words: None)
+    shipped: Sequence[Definition] = ()
+    """What comes with the product."""
 
 
 class Capabilities:
@@ -90,6 +93,7 @@ class Capabilities:
     def __init__(self, around: Surroundings) -> None:
         self._around = around
         self._ledger, self._clock = around.ledger, around.clock
+        self._shipped = Shipped(around.shipped, around.ledger)
         self._warm = Warm(around.rules.resident)
         self._writing = asyncio.Lock()
         self._offered: dict[str, Held] = {}
@@ -100,8 +104,13 @@ class Capabilities:
     async def start(self) -> None:
         """Take up what an earlier process left, and offer what there is. Raises `SettingsWrong`, `StorageFailed`."""
         self.offer()
-        if self._offered or self._folders.names():
+        if any(held.version.number for held in self._offered.values()) or self._folders.names():
             await self.look()
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """Where their code runs."""
+        return self._around.sandbox
 
     async def close(self) -> None:
         """End whatever runs."""
@@ -118,7 +127,7 @@ class Capabilities:
     def offer(self) -> None:
         """Let the catalog hold what can be called now."""
         now = self._clock.now()
-        self._offered = {held.name: held for held in self._ledger.all() if not held.off and not held.over(now)}
+        self._offered = {held.name: held for held in self._every() if not held.off and not held.over(now)}
         taken = self._around.neighbours.taken()
         tools = [as_tool(held, self._call) for held in self._offered.values() if held.name not in taken]
         self._around.neighbours.offer(tools)
@@ -174,10 +183,10 @@ class Capabilities:
         Raises:
             NotThere: there is no such version.
         """
-        old = next((one for one in self._ledger.versions(name) if one.number == version), None)
+        old = next((one for one in self.history(name) if one.number == version), None)
         if old is None:
             raise NotThere(Words(f"{name} 没有版本 {version}。", f"{name} has no version {version}."))
-        definition = self._ledger.definition(old)
+        definition = self.definition(old)
         async with self._writing:
             held = self._alive(name)
             if held is not None and held.version.hash == definition.hash:
@@ -224,11 +233,17 @@ class Capabilities:
         self._switch(name, by, off=True)
 
     async def enable(self, name: str, by: By) -> None:
-        """Let it be called again, and forget that it was broken. Raises `NotThere`, `NotAllowed`."""
+        """Let it be called again, and forget that it was broken; what comes with the product also after it was deleted.
+
+        Raises:
+            NotThere: there is none.
+            NotAllowed: it is somebody else's.
+        """
         self._switch(name, by, off=False)
 
     def _switch(self, name: str, by: By, *, off: bool) -> None:
-        self._may(name, by)
+        if off or not by.sure or name not in self._shipped:
+            self._may(name, by)
         self._ledger.switch(name, by, off=off)
         self._warm.drop(name)
         self._broken_told(name, broken=False)
@@ -240,8 +255,11 @@ class Capabilities:
             raise NotAllowed(_OWNER_DECIDES)
         return held
 
+    def _every(self) -> list[Held]:
+        return self._shipped.beside(self._ledger.all())
+
     def _alive(self, name: str) -> Held | None:
-        held = self._ledger.get(name)
+        held = self._ledger.get(name) or self._shipped.get(name)
         return None if held is None or held.over(self._clock.now()) else held
 
     async def _settled(self, name: str) -> None:
@@ -270,7 +288,7 @@ class Capabilities:
     def all(self) -> list[Held]:
         """Every capability that there is, by name; those that are switched off, too."""
         now = self._clock.now()
-        return [held for held in self._ledger.all() if not held.over(now)]
+        return [held for held in self._every() if not held.over(now)]
 
     def card(self, name: str) -> Card:
         """All that is known of one. Raises `NotThere`."""
@@ -281,13 +299,15 @@ class Capabilities:
     def history(self, name: str) -> list[Version]:
         """All versions of a name, newest first, also of one that was deleted. Raises `NotThere`."""
         versions = self._ledger.versions(name)
+        if name in self._shipped:
+            versions.append(self._shipped.version(name))
         if not versions:
             raise NotThere(Words(f"没有叫 {name[:60]} 的工具。", f"There is no capability {name[:60]}."))
         return versions
 
     def definition(self, version: Version) -> Definition:
         """What a version is."""
-        return self._ledger.definition(version)
+        return self._shipped.definition(version) or self._ledger.definition(version)
 
     def waiting(self, name: str | None = None) -> list[Waiting]:
         """What waits for the owner's yes, of one name or of all."""
@@ -386,7 +406,7 @@ class Capabilities:
 
     def _after(self, name: str, *, failed: bool) -> None:
         """Let its being broken be known, or over."""
-        now = self._ledger.get(name)
+        now = self._alive(name)
         if now is not None and name in self._offered and now.broken != self._offered[name].broken:
             self._broken_told(name, broken=failed)
             self.offer()

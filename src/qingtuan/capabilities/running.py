@@ -16,7 +16,7 @@ from qingtuan.events.log import Place
 from qingtuan.identity.accounts import OWNER
 from qingtuan.identity.trust import Risk
 from qingtuan.language import Words
-from qingtuan.tools.tool import Tool, ToolContext, ToolResult
+from qingtuan.tools.tool import EVERYONE, OWNER_ONLY, Tool, ToolContext, ToolResult
 
 Call = Callable[[str, int | None, Mapping[str, Any], Asking], Awaitable[Called]]
 """Calls a capability of this name and version."""
@@ -56,6 +56,8 @@ def as_tool(held: Held, call: Call, seconds: float = 10.0) -> Tool:
         risk=Risk.READ,
         run=Calling(held.name, version.number, call),
         returns="foreign",
+        # What came with the product and reaches nothing does no more than reckon, for whoever asks.
+        roles=EVERYONE if version.how == "starter" and not made.hosts else OWNER_ONLY,
         core=False,
         # Words that somebody else chose, or that a model made from material, stay theirs.
         foreign_words=version.origin.foreign or version.author != OWNER,

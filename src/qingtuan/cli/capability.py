@@ -161,9 +161,7 @@ class _Capability:
                 self._said(_OFF if action == "disable" else _ON)
 
     async def _export(self) -> None:
-        path = Path(self._args.file)
-        if path.exists():
-            raise UsageWrong(_THERE.filled(path))
+        path = _free(Path(self._args.file))
         data = base64.b64decode(await self._job("export", names=self._args.names))
         write_atomic(path, data)
         self._shell.note(self._shell.say(_EXPORTED).format(path=path))
@@ -207,6 +205,13 @@ class _Capability:
             return
         words = _WAITING if made["waits"] else _SAME if made["same"] else _RUNNING
         self._shell.out(self._shell.say(words).format(name=made["name"], version=made["version"]))
+
+
+def _free(path: Path) -> Path:
+    """A path at which nothing lies yet. Raises `UsageWrong`."""
+    if path.exists():
+        raise UsageWrong(_THERE.filled(path))
+    return path
 
 
 def _json_of(text: str) -> dict[str, Any]:

@@ -50,9 +50,7 @@ class _Desk:
         uses = registry.uses()
         held = [one for one in registry.all() if direct.may_see(one.name)]
         waiting = [shapes.waiting_json(one) for one in registry.waiting()] if direct.by_hand else []
-        yield Result(
-            {"items": [shapes.row_json(one, uses.get(one.name, Use())) for one in held], "waiting": waiting}
-        )
+        yield Result({"items": [shapes.row_json(one, uses.get(one.name, Use())) for one in held], "waiting": waiting})
 
     async def search(self, given: Mapping[str, Any]) -> _Reports:
         page = await self._direct(given).query(str(given["words"]), int(given["limit"]), None)

@@ -182,5 +182,6 @@ _WAITING = Words(
 )
 _CHANGED = Words("和在用的比，变了：{fields}", "Other than what runs: {fields}")
 _APPROVE = Words(
-    "看过没问题：qingtuan capability approve {name} {code}", "If it looks right: qingtuan capability approve {name} {code}"
+    "看过没问题：qingtuan capability approve {name} {code}",
+    "If it looks right: qingtuan capability approve {name} {code}",
 )

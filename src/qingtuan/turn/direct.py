@@ -1,4 +1,4 @@
-"""Capabilities in the hands of people and programs themselves: called and brought without a model, by the same rules."""
+"""Capabilities in the hands of people and programs: called and brought without a model, by the same rules."""
 
 from __future__ import annotations
 

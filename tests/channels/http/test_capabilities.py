@@ -45,7 +45,7 @@ async def test_a_version_of_a_program_waits_for_the_owner(api: Api) -> None:
     assert "程序不行" in (await api.post("/chat", {"message": f"/capability approve add_up {code}"})).text
     assert "等你看" in (await api.chat.say("/capability"))[0]
     [shown] = await api.chat.say("/capability approve add_up")
-    assert ADD["code"] in shown
+    assert str(ADD["code"]) in shown
     assert await api.chat.say(f"/capability approve add_up {code}") == ["add_up 第 1 版在用了。"]
     ran = await api.post("/capabilities/run/add_up", {"a": 1, "b": 2})
     assert ran.json() | {"seconds": 0} == {
@@ -59,7 +59,12 @@ async def others(api: Api) -> list[str]:
 
 
 async def test_everything_wrong_comes_back_at_once(api: Api) -> None:
-    wrong = {**ADD, "name": "Add Up", "code": "export default (input) => {\n  return input.;\n};", "hosts": ["127.0.0.1"]}
+    wrong = {
+        **ADD,
+        "name": "Add Up",
+        "code": "export default (input) => {\n  return input.;\n};",
+        "hosts": ["127.0.0.1"],
+    }
     refused = await api.post("/capabilities/deploy", wrong)
     assert refused.status_code == 422
     assert refused.json()["error"]["code"] == "not_deployed"
@@ -96,9 +101,7 @@ async def test_what_stands_in_the_address_is_read_by_the_schema(api: Api) -> Non
     # A name of the schema is a name and nothing else: no text of it is ever run.
     tricky = {"type": "object", "properties": {"x;throw 1//": {"type": "integer"}}}
     await owned(api, schema=tricky, code="export default (input) => input;", cases=[])
-    ran = await api.http.post(
-        "/capabilities/run/add_up", params={"x;throw 1//": "3"}, json={}, headers=api.headers()
-    )
+    ran = await api.http.post("/capabilities/run/add_up", params={"x;throw 1//": "3"}, json={}, headers=api.headers())
     assert ran.json()["result"] == {"x;throw 1//": 3}
 
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from qingtuan.capabilities import shapes
 from qingtuan.capabilities.definition import DefinitionRefused, read
-from qingtuan.channels.http.front import BODY, CALLER, Caller
+from qingtuan.channels.http.front import CALLER, Caller
 from qingtuan.channels.http.ports import Ports
 from qingtuan.channels.http.problems import OWNER_ONLY, Declined, Problem, malformed
 from qingtuan.channels.http.routes import Prepared, described
@@ -201,9 +201,10 @@ def _changing(router: APIRouter, ports: Ports) -> None:
     )
     async def deploy(given: Deploy, request: Request) -> Response:
         direct = _direct(request, ports)
+        # A case without `expected` is another one than a case that expects null.
+        wanted = given.model_dump(by_alias=True, exclude_unset=True)
         with _told():
-            # As it came, and not as `Deploy` would write it again: a case without `expected` is another one.
-            made = await direct.deploy(read(request.scope[BODY]), "http")
+            made = await direct.deploy(read(wanted), "http")
         return JSONResponse({"name": made.name, "version": made.version, "waits": made.waits, "same": made.same})
 
     @router.post(

@@ -170,7 +170,9 @@ _USAGE = Words(
     "写法：/capability，或 /capability 后面写 show、approve、disable、enable、delete 和名字。",
     "Write /capability, or /capability with show, approve, disable, enable or delete, and a name.",
 )
-_NONE = Words("还没有自己造的工具。说说你要一个什么工具，就能造。", "There are none yet. Say what tool you want, and it is made.")
+_NONE = Words(
+    "还没有自己造的工具。说说你要一个什么工具，就能造。", "There are none yet. Say what tool you want, and it is made."
+)
 _OURS = Words("自带的", "came along")
 _IS_OFF = Words("停用了", "off")
 _IS_BROKEN = Words("坏了（连着失败）", "broken: it fails again and again")
@@ -190,7 +192,9 @@ _WAITING = Words(
     "{name} 的第 {version} 版，{author} 的，等你看：", "{name}, version {version}, by {author}, waits for you:"
 )
 _CHANGED = Words("和在用的比，变了：{fields}", "Other than what runs: {fields}")
-_APPROVE = Words("看过没问题就 /capability approve {name} {code}", "If it looks right: /capability approve {name} {code}")
+_APPROVE = Words(
+    "看过没问题就 /capability approve {name} {code}", "If it looks right: /capability approve {name} {code}"
+)
 _NOTHING_WAITS = Words("{name} 没有等着的版本。", "Nothing of {name} waits.")
 _APPROVED = Words("{name} 第 {version} 版在用了。", "{name} runs as version {version}.")
 _OFF = Words("{name} 停用了。", "{name} is off.")
