@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from qingtuan.channels.http import problems, talk
+from qingtuan.channels.http import capabilities, problems, talk
 from qingtuan.channels.http.application import application, schema_of
 from qingtuan.channels.http.front import OPEN, SIGNED
 from qingtuan.channels.http.problems import Problem
@@ -34,6 +34,19 @@ _ROUTES: Mapping[tuple[str, str], Words] = {
     ("get", "/image/{id}"): Words("一个文件，凭一小时有效的链接", "A file, by a link that is good for an hour"),
     ("get", "/health"): Words("在不在", "Whether it is up"),
     ("get", "/health/detail"): Words("每个入口怎么样；只给主人的密钥", "How each channel is; for the owner's key only"),
+    ("get", "/capabilities/query"): Words(
+        "找自己造的工具；不带 q 就按名字列出", "Look for self-made tools; without q, all of them by name"
+    ),
+    ("get", "/capabilities/inspect/{name}"): Words(
+        "一个工具的全部；代码和版本只给主人", "All about one; code and versions for the owner alone"
+    ),
+    ("get", "/capabilities/status"): Words("登记处怎么样，数出来的", "How the registry is, counted"),
+    ("post", "/capabilities/deploy"): Words("带来一个版本，等主人看", "Bring a version, which waits for the owner"),
+    ("post", "/capabilities/run/{name}"): Words(
+        "调用一个工具；内容就是参数，网址里的也算",
+        "Call one; the body is its arguments, those of the address count, too",
+    ),
+    ("delete", "/capabilities/{name}"): Words("删掉一个；版本都留着", "Delete one; its versions stay"),
     ("get", "/openapi.json"): Words("OpenAPI 描述", "The OpenAPI description"),
     ("get", "/docs"): Words("同样的内容，给人看", "The same, to read"),
 }
@@ -46,6 +59,13 @@ _MODELS: Mapping[str, Words] = {
     "SentFile": Words("消息带的文件", "A file of a message"),
     "CompletionRequest": Words("`POST /v1/chat/completions` 要的", "What `POST /v1/chat/completions` takes"),
     "Message": Words("其中的一条消息", "One message of it"),
+    "Deploy": Words("`POST /capabilities/deploy` 要的", "What `POST /capabilities/deploy` takes"),
+    "Trial": Words("其中的一个用例", "One case of it"),
+    "Deployed": Words("它给的", "What it gives"),
+    "Found": Words("`GET /capabilities/query` 给的", "What `GET /capabilities/query` gives"),
+    "Hit": Words("其中的一个工具", "One tool of it"),
+    "Ran": Words("`POST /capabilities/run/{name}` 给的", "What `POST /capabilities/run/{name}` gives"),
+    "Reached": Words("代码发出的一个请求", "One request that the code made"),
     "Detail": Words("`GET /health/detail` 给的", "What `GET /health/detail` gives"),
     "ChannelState": Words("一个入口", "One channel"),
 }
@@ -122,7 +142,7 @@ def _type(field: Mapping[str, Any]) -> str:
 def _errors(language: Language) -> Iterator[tuple[str, ...]]:
     found = {
         (one.status, one.code, one.words): None
-        for module in (problems, talk)
+        for module in (problems, talk, capabilities)
         for one in (*vars(module).values(), *talk._REFUSALS.values(), *talk._NOT_ANSWERED.values())
         if isinstance(one, Problem)
     }

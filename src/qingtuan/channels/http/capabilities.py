@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -16,7 +17,7 @@ from qingtuan.capabilities import shapes
 from qingtuan.capabilities.definition import DefinitionRefused, read
 from qingtuan.channels.http.front import CALLER, Caller
 from qingtuan.channels.http.ports import Ports
-from qingtuan.channels.http.problems import OWNER_ONLY, Declined, Problem, malformed
+from qingtuan.channels.http.problems import NOTHING_THERE, OWNER_ONLY, Declined, Problem, malformed
 from qingtuan.channels.http.routes import Prepared, described
 from qingtuan.errors import ArgumentsRefused, NotAllowed, NotThere, StorageFailed, ToolFailed, UsageWrong
 from qingtuan.language import Words
@@ -256,7 +257,7 @@ def _direct(request: Request, ports: Ports) -> Direct:
     try:
         reader = ports.host.kit.people.reader(caller.account, caller.space)
     except NotAllowed as error:
-        raise Declined(Problem(403, "refused", error.words)) from error
+        raise Declined(replace(REFUSED, words=error.words)) from error
     return Direct(ports.host.kit, ports.capabilities, caller.account, reader)
 
 
@@ -273,23 +274,48 @@ def _told() -> Iterator[None]:
         yield
     except DefinitionRefused as error:
         faults = [fault.json for fault in error.faults]
-        raise Declined(Problem(422, "not_deployed", error.words, more={"faults": faults})) from error
+        raise Declined(replace(NOT_DEPLOYED, words=error.words, more={"faults": faults})) from error
     except ArgumentsRefused as error:
-        raise Declined(Problem(422, "invalid_arguments", error.words)) from error
+        raise Declined(replace(INVALID_ARGUMENTS, words=error.words)) from error
     except NotThere as error:
-        raise Declined(Problem(404, "not_found", error.words)) from error
+        raise Declined(replace(NOTHING_THERE, words=error.words)) from error
     except NotAllowed as error:
-        raise Declined(Problem(403, "refused", error.words)) from error
+        raise Declined(replace(REFUSED, words=error.words)) from error
     except UsageWrong as error:
         raise malformed(error.words) from error
     except ToolFailed as error:
-        raise Declined(Problem(502, "failed", error.words, {"x-should-retry": "false"})) from error
+        raise Declined(replace(FAILED, words=error.words)) from error
     except StorageFailed as error:
-        raise Declined(_NOT_STORED) from error
+        raise Declined(NOT_STORED) from error
 
 
 def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
-_NOT_STORED = Problem(503, "not_stored", Words("没能存下来，请再试一次。", "It could not be stored; please try again."))
+NOT_DEPLOYED = Problem(
+    422,
+    "not_deployed",
+    Words(
+        "这个工具不对，没有部署；faults 里是每一处。", "The capability is not right and was not deployed; see `faults`."
+    ),
+)
+INVALID_ARGUMENTS = Problem(
+    422,
+    "invalid_arguments",
+    Words("参数缺了或者不对，message 说是哪个。", "Arguments are missing or wrong; each is named."),
+)
+REFUSED = Problem(
+    403,
+    "refused",
+    Words("这个人不能这样，或者要有人点头。", "This person may not do that, or somebody would have to say yes to it."),
+)
+FAILED = Problem(
+    502,
+    "failed",
+    Words("工具没有给出结果，message 说为什么。", "The capability gave no result; the message says why."),
+    {"x-should-retry": "false"},
+)
+NOT_STORED = Problem(
+    503, "not_stored", Words("没能存下来，请再发一次。", "It could not be stored; please send it again.")
+)
