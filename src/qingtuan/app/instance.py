@@ -237,8 +237,11 @@ class App:
             pictures=Pictures(media, settings.media.text_chars),
         )
         programs = programs_of(home, settings, log, media.store, catalog)
-        queues, inquiring = SessionQueues(), Inquiring(kit)
-        afterwards = Afterwards(kit, chores_of(kit, parts, settings))
+        queues, inquiring, afterwards = (
+            SessionQueues(),
+            Inquiring(kit),
+            Afterwards(kit, chores_of(kit, parts, settings)),
+        )
         work = Work(kit, queues, lambda turn, _: afterwards.turn_ended(turn.session))
         identity = identity_of(work, parts, settings)
         capabilities = capabilities_of(home, settings, log, catalog, partial(tell_owner, kit))
