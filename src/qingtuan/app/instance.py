@@ -237,11 +237,7 @@ class App:
             pictures=Pictures(media, settings.media.text_chars),
         )
         programs = programs_of(home, settings, log, media.store, catalog)
-        queues, inquiring, afterwards = (
-            SessionQueues(),
-            Inquiring(kit),
-            Afterwards(kit, chores_of(kit, parts, settings)),
-        )
+        queues, afterwards = SessionQueues(), Afterwards(kit, chores_of(kit, parts, settings))
         work = Work(kit, queues, lambda turn, _: afterwards.turn_ended(turn.session))
         identity = identity_of(work, parts, settings)
         capabilities = capabilities_of(home, settings, log, catalog, partial(tell_owner, kit))
@@ -254,7 +250,7 @@ class App:
             kit=kit,
             remembering=parts,
             answering=answering,
-            desk=Desk(work, commands, identity.gate, partial(stands_for, digest), identity.linking, inquiring),
+            desk=Desk(work, commands, identity.gate, partial(stands_for, digest), identity.linking, Inquiring(kit)),
             digest=digest,
             media=media,
             queues=queues,
