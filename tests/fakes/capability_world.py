@@ -166,3 +166,9 @@ def adder(name: str = "adder", **changes: Any) -> Definition:
         **changes,
     }
     return Definition(**fields)
+
+
+def second() -> Definition:
+    """Another version of it, all three files of which differ."""
+    code = "// does: echo\nexport default (input) => input\n"
+    return adder(description="Give two numbers back.", code=code, cases=(Case({"a": 1, "b": 2}, {"a": 1, "b": 2}),))

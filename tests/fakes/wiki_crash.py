@@ -1,4 +1,4 @@
-"""Kills a process that works on a wiki, at every step it takes.
+"""Kills a process that works on a wiki, or on capabilities, at every step it takes.
 
 Run as a script (`python -m tests.fakes.wiki_crash ACT TEMPLATE TARGET STRIDE`), because a test process has threads and
 must not fork: copies TEMPLATE to TARGET/0001, TARGET/0002 …, and in a child of each copy does ACT, which is killed
@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from qingtuan.storage.sqlite import Database
 from tests.fakes.wiki_world import OTHER, PAGE, WikiWorld
 
 LINE, NEW, LATER = "- 提交预约前必须二次确认 ^3", "# 预约\n\n## 当前\n- 只约上午 ^4\n", "- 周末不去 ^5"
@@ -36,8 +37,8 @@ class Killer:
         self._left = step
         self._armed = False
 
-    def arm(self, world: WikiWorld) -> None:
-        world.database._connection.set_trace_callback(self._hear_sql)
+    def arm(self, database: Database) -> None:
+        database._connection.set_trace_callback(self._hear_sql)
         self._armed = True
 
     def listen(self) -> None:
@@ -65,7 +66,7 @@ async def write(root: Path, killer: Killer) -> None:
     world = WikiWorld(root)
     await world.store.recover()
     cause = world.message("记住", turn="turn_1")
-    killer.arm(world)
+    killer.arm(world.database)
     await world.add_line(PAGE, LINE, turn="turn_1", cause=cause)
     await world.write(OTHER, NEW, turn="turn_1", cause=cause)
     await world.add_line(PAGE, LATER, turn="turn_1", cause=cause)
@@ -75,7 +76,7 @@ async def write(root: Path, killer: Killer) -> None:
 async def recover(root: Path, killer: Killer) -> None:
     """The start after a crash."""
     world = WikiWorld(root)
-    killer.arm(world)
+    killer.arm(world.database)
     await world.store.recover()
 
 
@@ -84,11 +85,37 @@ async def pull(root: Path, killer: Killer) -> None:
     from tests.memory.syncing_world import Instance
 
     instance = await Instance.at(root / "one", root / "remote.git")
-    killer.arm(instance.wiki)
+    killer.arm(instance.wiki.database)
     await instance.pull()
 
 
-ACTS: dict[str, Callable[[Path, Killer], Awaitable[None]]] = {"write": write, "recover": recover, "pull": pull}
+async def deploy(root: Path, killer: Killer) -> None:
+    """Another version of a capability, all three files of which change."""
+    from tests.fakes.capability_world import OWNER, CapabilityWorld, second
+
+    world = CapabilityWorld(root)
+    await world.registry.start()
+    killer.arm(world.database)
+    await world.registry.deploy(second(), OWNER)
+
+
+async def delete(root: Path, killer: Killer) -> None:
+    """The end of a capability."""
+    from tests.fakes.capability_world import OWNER, CapabilityWorld
+
+    world = CapabilityWorld(root)
+    await world.registry.start()
+    killer.arm(world.database)
+    await world.registry.delete("adder", OWNER)
+
+
+ACTS: dict[str, Callable[[Path, Killer], Awaitable[None]]] = {
+    "write": write,
+    "recover": recover,
+    "pull": pull,
+    "deploy": deploy,
+    "delete": delete,
+}
 
 
 def _child(act: str, root: Path, step: int) -> None:

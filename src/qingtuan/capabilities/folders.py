@@ -31,6 +31,8 @@ class Folders:
         self._stamps: dict[str, Stamp] = {}
         self._troubles: dict[str, QingtuanError] = {}
         self._prepared = False
+        self._lost: set[str] = set()
+        """Names that stood in a repository that is gone as a whole: nobody deleted those one by one."""
 
     @property
     def troubles(self) -> Mapping[str, QingtuanError]:
@@ -46,11 +48,11 @@ class Folders:
         if held is not None and held.over(self._clock.now()):
             self._ledger.delete(name, By(), "expired")
             held = None
-        stands = self._ledger.standing(name).version == (held.version.number if held else 0)
-        if stands and self._stamps.get(name) == self._store.disk.stamp(name):
-            return
         try:
             await self.prepare()
+            stands = self._ledger.standing(name).version == (held.version.number if held else 0)
+            if stands and self._stamps.get(name) == self._store.disk.stamp(name):
+                return
             await self._take_in(name, held)
         except StorageFailed as error:
             self._trouble(name, error)
@@ -71,21 +73,27 @@ class Folders:
 
     async def prepare(self) -> None:
         """Make the repository if there is none. Raises `SettingsWrong`, `StorageFailed`."""
-        if not self._prepared:
-            await self._store.repository.prepare()
-            self._prepared = True
+        if self._prepared and self._store.has_history:
+            return
+        if not self._store.has_history:
+            self._lost = set(self._ledger.standings())
+            self._stamps.clear()
+        await self._store.repository.prepare()
+        self._prepared = True
 
     async def _take_in(self, name: str, held: Held | None) -> None:
         found = self._store.disk.read(name)
+        lost = name in self._lost
         match self._store.look(name, found, held):
-            case "gone":
+            case "gone" if not lost:
                 self._ledger.delete(name, BY_HAND, "hand")
                 await self._store.settle(name, None)
-            case "ours":
-                await self._store.settle(name, held)
+            case "gone" | "ours":
+                await self._store.settle(name, held, again=lost)
             case "hand":
                 await self._hand(name, held)
                 return
+        self._lost.discard(name)
         self._trouble(name, None)
 
     async def _hand(self, name: str, held: Held | None) -> None:

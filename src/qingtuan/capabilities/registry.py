@@ -366,6 +366,11 @@ class Capabilities:
             troubles=sorted(self.troubles),
         )
 
+    @property
+    def warm(self) -> tuple[str, ...]:
+        """The names of those that are held warm, least recently used first."""
+        return tuple(self._warm.names)
+
     def uses(self) -> Mapping[str, Use]:
         """How the calls of each went."""
         return self._ledger.use()

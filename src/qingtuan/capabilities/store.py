@@ -39,8 +39,7 @@ class Store:
             return "hand"
         current = found.hashes
         if not current:
-            whole = standing.files and self._counts(standing, held)
-            return "gone" if whole and (self.disk.folder / ".git").is_dir() else "ours"
+            return "gone" if standing.files and self._counts(standing, held) else "ours"
         if current == dict(standing.files):
             return "ours"
         if self._counts(standing, held):
@@ -48,14 +47,20 @@ class Store:
         known = (current[file] in (standing.files.get(file), wanted.get(file)) for file in current)
         return "ours" if all(known) else "hand"
 
-    async def settle(self, name: str, held: Held | None) -> None:
-        """Let folder and history hold what counts. For a folder that holds nothing by hand.
+    @property
+    def has_history(self) -> bool:
+        """Whether there is a repository."""
+        return (self.disk.folder / ".git").exists()
+
+    async def settle(self, name: str, held: Held | None, *, again: bool = False) -> None:
+        """Let folder and history hold what counts. For a folder that holds nothing by hand. `again` also where that was
+        done, for a history that is gone.
 
         Raises:
             StorageFailed: the disk or git refuses; it is to be done again.
         """
         standing, found = self._ledger.standing(name), self.disk.read(name)
-        if self._counts(standing, held) and found.hashes == dict(standing.files):
+        if not again and self._counts(standing, held) and found.hashes == dict(standing.files):
             return
         files = self._wanted(held)
         if held is not None and (written := self._by_hand(name, found, held)) is not None:
@@ -89,15 +94,14 @@ class Store:
         changes = {f"{name}/{file}": files.get(file) for file in FILES}
         repository = self.repository
         tree = await repository.tree("HEAD", list(changes)) if await repository.head() else {}
-        changes = {path: data for path, data in changes.items() if data is not None or path in tree}
-        if not changes:
-            return await repository.head()
-        if await repository.holds(changes):
-            await repository.stage(changes)  # made before a crash, or by the owner's own git
+        kept = {path: data for path, data in changes.items() if data is not None or path in tree}
+        if not kept or await repository.holds(kept):
+            # Made before a crash, or by the owner's own git; or there never was a commit to make.
+            await repository.stage(changes)
             return await repository.head()
         message, author = _message(name, held), held.version.author if held else "owner"
         signature = Signature(author, f"{author}@localhost")
-        return await repository.commit(Draft(changes, message, signature, self._clock.now()))
+        return await repository.commit(Draft(kept, message, signature, self._clock.now()))
 
     @staticmethod
     def _wanted(held: Held | None) -> dict[str, bytes]:
