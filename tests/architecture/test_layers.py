@@ -8,7 +8,7 @@ from tests.architecture.source import imports_of, module_name, python_files
 
 LAYERS = (
     {"errors", "language", "clock", "dates", "ids", "messages", "settings", "home", "storage", "net"},
-    {"events", "identity", "models", "tools", "personas", "indexes", "backups", "media"},
+    {"events", "identity", "models", "tools", "personas", "indexes", "backups", "media", "arithmetic", "web"},
     {"memory", "confirmations", "capabilities", "mcp_client", "a2a_client", "schedule"},
     {"prompt", "health"},
     {"turn"},

@@ -24,6 +24,8 @@ from qingtuan.app.models import Answering, models_for
 from qingtuan.app.programs_used import Programs, programs_of
 from qingtuan.app.texts import texts_of
 from qingtuan.app.tools import catalog_of
+from qingtuan.app.web import web_tools
+from qingtuan.arithmetic.tools import calculate
 from qingtuan.backups.order import Keeper
 from qingtuan.capabilities import ledger as made
 from qingtuan.capabilities.catalog import Catalog
@@ -220,7 +222,7 @@ class App:
         parts = remembering(home, settings, people, record)
         answering = models_for(settings, clock, lambda: f"call_{ids.page()}")
         media = media_of(home, settings, record, people, answering.models)
-        tools, catalog = _tools_of(settings, parts, {**_own_tools(parts, log, media, people), **plug_ins})
+        tools, catalog = _tools_of(settings, parts, {**_own_tools(parts, record, media, people, settings), **plug_ins})
         kit = Kit(
             record=record,
             models=answering.models,
@@ -392,8 +394,15 @@ def _tools_of(settings: Settings, parts: Remembering, providers: Mapping[str, Pr
     return tools, catalog_of(tools.tools, parts.indexes, settings)
 
 
-def _own_tools(parts: Remembering, log: Log, media: Media, people: People) -> dict[str, Provider]:
-    return {"memory": lambda: _memory_tools(parts, log), "media": lambda: media_tools(media, parts, people)}
+def _own_tools(
+    parts: Remembering, record: Record, media: Media, people: People, settings: Settings
+) -> dict[str, Provider]:
+    return {
+        "memory": lambda: _memory_tools(parts, record.log),
+        "media": lambda: media_tools(media, parts, people),
+        "web": lambda: web_tools(settings.web, media.reader.children, record.clock),
+        "arithmetic": lambda: [calculate],
+    }
 
 
 def _memory_tools(parts: Remembering, log: Log) -> list[Tool]:

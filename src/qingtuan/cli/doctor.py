@@ -15,6 +15,7 @@ from qingtuan.cli.sandbox_check import SANDBOX_CHECK
 from qingtuan.cli.server_checks import server_checks
 from qingtuan.cli.shell import Shell
 from qingtuan.cli.view import printable
+from qingtuan.cli.web_check import SEARCH_CHECK
 from qingtuan.language import Words
 
 _JSON = Words("用 JSON", "as JSON")
@@ -31,7 +32,8 @@ def arguments(parser: Parser) -> None:
 
 async def run(args: argparse.Namespace, shell: Shell) -> int:
     found: list[tuple[Check, Finding]] = []
-    for check in (*CHECKS, *CHANNEL_CHECKS, BACKUP_CHECK, REMOTE_CHECK, SANDBOX_CHECK, *server_checks(shell)):
+    checks = (*CHECKS, *CHANNEL_CHECKS, BACKUP_CHECK, REMOTE_CHECK, SANDBOX_CHECK, SEARCH_CHECK)
+    for check in (*checks, *server_checks(shell)):
         found.append((check, await looked_at(check, shell)))
         if not args.json:
             _print(*found[-1], shell)

@@ -26,6 +26,7 @@ from qingtuan.settings.media import Media
 from qingtuan.settings.people import Access, Budgets, Confirmations, Limits, Owner
 from qingtuan.settings.servers import Mcp
 from qingtuan.settings.source import Source
+from qingtuan.settings.web import Web
 from qingtuan.settings.wiki import Wiki
 from qingtuan.settings.zone import known_zone, system_zone
 
@@ -141,6 +142,7 @@ class Settings(Section):
     backups: Annotated[Backups, Words("自动备份。", "Backups without being asked.")] = Backups()
     wiki: Annotated[Wiki, Words("页面在别处的一份（git）。", "The copy of the pages elsewhere (git).")] = Wiki()
     agents: Annotated[Agents, Words("别的助手（A2A）。", "Other agents (A2A).")] = Agents()
+    web: Annotated[Web, Words("上网。", "The web.")] = Web()
     mcp: Annotated[Mcp, Words("带来工具的服务器（MCP）。", "Servers that bring tools (MCP).")] = Mcp()
     capabilities: Annotated[Capabilities, Words("自己写的工具。", "Self-made tools.")] = Capabilities()
 

@@ -15,10 +15,11 @@ from qingtuan.cli.init.chats import Told, set_chats
 from qingtuan.cli.init.model import set_model
 from qingtuan.cli.parser import Parser
 from qingtuan.cli.shell import Shell
+from qingtuan.cli.web_check import HOW_TO_SEARCH
 from qingtuan.errors import QingtuanError
 from qingtuan.identity.codes import CLAIM
 from qingtuan.language import Language, Words
-from qingtuan.settings import load
+from qingtuan.settings import Settings, load
 
 _LANGUAGE = "语言 Language：1 中文  2 English  [{default}] "
 _LANGUAGES: Mapping[str, Language] = {"1": "zh", "zh": "zh", "中文": "zh", "2": "en", "en": "en", "english": "en"}
@@ -37,6 +38,7 @@ Ready. To begin with, in qingtuan chat:
   › /memory
 What is running uses the new settings once it is started again.""",
 )
+_SEARCHING = Words("要它能上网搜索：", "To let it search the web: ")
 _ANOTHER_CODE = Words(
     "过期了或者还有别的账号：qingtuan ask /claim 再要一个。",
     "When it has run out, or for one more account: qingtuan ask /claim gives another.",
@@ -56,6 +58,8 @@ async def run(_: argparse.Namespace, shell: Shell) -> int:
         return 1
     told = await set_chats(shell)
     shell.out(shell.say(_FIRST))
+    if not isinstance(shell.read, Settings) or shell.read.web.search == "none":
+        shell.note(f"{shell.say(_SEARCHING)}{shell.say(HOW_TO_SEARCH)}")
     await _claim_code(shell, told)
     return 0
 

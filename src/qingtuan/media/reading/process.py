@@ -13,7 +13,7 @@ from typing import Literal
 
 from qingtuan.media.reading.told import SAID, Broken, Read
 
-What = Literal["document", "picture", "voice"]
+What = Literal["document", "page", "picture", "voice"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +96,13 @@ def _understood(told: bytes) -> Read:
         plain = json.loads(told)
         if (why := plain.get("why")) in SAID:
             raise Broken(why)
-        text, cut = plain["text"], plain["cut"]
+        text, cut, about = plain["text"], plain["cut"], plain.get("about", {})
+        facts = {str(name)[:_FACT]: str(value)[:_FACT] for name, value in list(about.items())[:_FACTS]}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Broken("broken") from None
     if not isinstance(text, str):
         raise Broken("broken")
-    return Read(text, cut=cut is True)
+    return Read(text, cut=cut is True, about=facts)
 
 
 def _end(process: asyncio.subprocess.Process) -> None:
@@ -109,5 +110,7 @@ def _end(process: asyncio.subprocess.Process) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
+_FACTS, _FACT = 10, 1000
+"""How many, and characters of one."""
 _MOST_TOLD = 8 * 1024 * 1024
 _ENVIRONMENT = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "TMPDIR", "HOME", "QINGTUAN_MODELS", "XDG_CACHE_HOME")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from qingtuan.language import Words
 
-Why = Literal["broken", "locked", "scanned", "empty", "old", "large", "kind", "slow"]
+Why = Literal["broken", "locked", "scanned", "empty", "old", "large", "kind", "slow", "scripted"]
 
 SAID: Mapping[Why, Words] = {
     "broken": Words("这个文件是坏的，读不了。", "The file is damaged and cannot be read."),
@@ -24,6 +24,10 @@ SAID: Mapping[Why, Words] = {
     ),
     "large": Words("这个文件里面太大，没有读。", "What is packed in that file is too large; it was not read."),
     "kind": Words("这种文件我读不了。", "I cannot read files of this kind."),
+    "scripted": Words(
+        "这个网页的内容要靠脚本才显示，直接读是空的。",
+        "What that page shows is made by scripts; read as it is, it is empty.",
+    ),
     "slow": Words("这个文件太费事，没读完。", "That file takes too long to read."),
 }
 """The sentence for each."""
@@ -36,6 +40,8 @@ class Read:
     text: str
     cut: bool = False
     """Whether there is more."""
+    about: Mapping[str, str] = field(default_factory=dict)
+    """What is known of it beside its text, for a web page: `title`, `published` and so on, short, as the page says."""
 
 
 class Broken(Exception):

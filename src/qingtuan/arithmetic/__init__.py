@@ -1,0 +1,1 @@
+"""Arithmetic as people write it, exact wherever it can be."""

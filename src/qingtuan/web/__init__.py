@@ -1,0 +1,1 @@
+"""Reading web pages and searching the web."""
