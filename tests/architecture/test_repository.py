@@ -16,7 +16,7 @@ REGISTRY = re.compile(
 )
 ASKS_REGISTRIES = (Path("src/qingtuan/schedule/watches"), Path("tests/schedule/watches"))
 """A watch asks a registry because a person wants to hear of new versions."""
-EDGES = ("turn", "health", "channels", "media")
+EDGES = ("turn", "health", "channels", "media", "servers")
 """Parts at whose edges anything may go wrong and must not spread (errors.py)."""
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)|!\[[^\]]*\]\(([^)\s]+)\)")
 TIME = re.compile(

@@ -36,10 +36,10 @@ def test_check_lists_tools_with_their_risks(qingtuan: CommandLine) -> None:
     assert (missing.code, "zzz" in missing.err) == (1, True)
 
 
-def test_without_a_subcommand_it_says_what_there_is(qingtuan: CommandLine) -> None:
-    ran = qingtuan("mcp")
+def test_it_says_what_there_is(qingtuan: CommandLine) -> None:
+    ran = qingtuan("mcp", "--help")
     assert ran.code == 0
-    for name in ("list", "approve", "reload", "restart", "check"):
+    for name in ("serve", "list", "approve", "reload", "restart", "check"):
         assert name in ran.out
     assert qingtuan("mcp", "approve").code == 2
 

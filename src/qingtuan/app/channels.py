@@ -26,6 +26,8 @@ def entries_of(app: App, health: Callable[[], Sequence[EntryHealth]] = tuple) ->
         entries.append(_onebot(app, channels.onebot))
     if channels.http.enabled:
         entries.append(_http(app, health))
+        if app.settings.mcp.serve:
+            entries.append(_mcp(app))
     if app.settings.agents.serve:
         entries.append(_agents(app))
     return entries
@@ -80,6 +82,13 @@ def _agents(app: App) -> Entry:
     from qingtuan.app.agents import agents_of
 
     return agents_of(app)
+
+
+def _mcp(app: App) -> Entry:
+    from qingtuan.app.http import known_keys
+    from qingtuan.app.mcp_server import entry_of
+
+    return entry_of(app, known_keys(app))
 
 
 @asynccontextmanager

@@ -44,9 +44,9 @@ _NOBODY = Words("没有接下这条消息。", "The message was not taken.")
 _ENOUGH = Words("今天收的文件够多了，明天再发。", "That is all of files for today; send it tomorrow.")
 
 
-def http_of(app: App, health: Callable[[], Sequence[EntryHealth]]) -> Entry:
-    """The channel. `health` says how all channels are."""
-    people, keys, wanted = app.kit.people, app.keys, app.settings.channels.http
+def known_keys(app: App) -> Callable[[str], Key | None]:
+    """What knows the valid key that a text is, if it speaks for somebody."""
+    people, keys = app.kit.people, app.keys
 
     def known(text: str) -> Key | None:
         key = keys.known(text)
@@ -55,6 +55,13 @@ def http_of(app: App, health: Callable[[], Sequence[EntryHealth]]) -> Entry:
         # Somebody else may have become the person whom it was given for, or nobody be it any more.
         person = people.find(key.account)
         return key if person and person.id == people.whose(key.person) else None
+
+    return known
+
+
+def http_of(app: App, health: Callable[[], Sequence[EntryHealth]]) -> Entry:
+    """The channel. `health` says how all channels are."""
+    people, keys, wanted = app.kit.people, app.keys, app.settings.channels.http
 
     def valid(name: str) -> bool:
         key = keys.find(name)
@@ -75,7 +82,7 @@ def http_of(app: App, health: Callable[[], Sequence[EntryHealth]]) -> Entry:
         host=app,
         clock=app.clock,
         language=app.language,
-        known=known,
+        known=known_keys(app),
         valid=valid,
         owners=owners,
         keep=partial(keep_of, app),

@@ -18,6 +18,7 @@ from qingtuan.app.daily import Daily
 from qingtuan.app.erasing import go_on_erasing
 from qingtuan.app.identity import identity_of, people_of, stands_for
 from qingtuan.app.keeping import InStep
+from qingtuan.app.mcp_service import mcp_service_of
 from qingtuan.app.media import Clearing, Media, Pictures, media_of, media_tools
 from qingtuan.app.memory import Remembering, remembering
 from qingtuan.app.models import Answering, models_for
@@ -57,6 +58,7 @@ from qingtuan.memory.tools import MemoryTools
 from qingtuan.memory.wiki import ledger
 from qingtuan.models.embedded.texts import SMALL_MODEL
 from qingtuan.servers.a2a import book as agent_tasks
+from qingtuan.servers.mcp.service import Service
 from qingtuan.settings import Settings
 from qingtuan.storage.migrating import Copies, Upgraded
 from qingtuan.storage.sqlite import Database
@@ -132,6 +134,8 @@ class App:
     """Tools that were made here."""
     keys: KeyBook
     """Keys of programs."""
+    mcp_service: Service
+    """What programs may read, leave and ask here by MCP."""
     afterwards: Afterwards
     keeper: Keeper
     """Makes backups."""
@@ -234,7 +238,6 @@ class App:
             summaries=parts.summaries,
             people=people,
             texts=texts_of(home, settings, record.choices),
-            stage=Stage(),
             ready=media.collector.ready,
             pictures=Pictures(media, settings.media.text_chars),
         )
@@ -262,6 +265,7 @@ class App:
             programs=programs,
             capabilities=capabilities,
             keys=key_book,
+            mcp_service=mcp_service_of(kit, parts, inquiring),
             afterwards=afterwards,
             keeper=Keeper(home, clock, parts.store.quiet),
             _release_claim=release,

@@ -80,11 +80,16 @@ TITLES = {
     "a2a": Words("别的助手", "other agents"),
     "cli": Words("终端", "terminal"),
     "http": Words("HTTP", "HTTP"),
+    "mcp": Words("MCP 服务", "MCP server"),
     "onebot": Words("QQ", "QQ"),
     "telegram": Words("Telegram", "Telegram"),
     "wxclaw": Words("微信", "WeChat"),
 }
 """Channels as people call them."""
+
+
+OF_PROGRAMS = frozenset({"http", "mcp"})
+"""What programs call, beside the chat apps."""
 
 
 def titled(name: str) -> Words:

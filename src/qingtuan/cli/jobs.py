@@ -12,7 +12,7 @@ from qingtuan.app import App
 from qingtuan.app.behalf import by_owner
 from qingtuan.backups.order import order_from_json, report_of
 from qingtuan.channels.cli.link import Job, Report, Result
-from qingtuan.cli import capability_jobs, departing, key_jobs, moving, remote, standing, waiting
+from qingtuan.cli import capability_jobs, departing, key_jobs, moving, program_jobs, remote, standing, waiting
 from qingtuan.errors import UsageWrong
 from qingtuan.identity.trust import may_answer
 from qingtuan.indexes.base import Entry, Progress
@@ -40,6 +40,10 @@ def jobs_of(app: App) -> Mapping[str, Job]:
         "key.add": partial(key_jobs.add, app),
         "key.list": partial(key_jobs.listed, app),
         "key.revoke": partial(key_jobs.revoke, app),
+        "mcp.call": partial(program_jobs.call, app),
+        "mcp.offers": partial(program_jobs.offers, app),
+        "mcp.page": partial(program_jobs.page, app),
+        "mcp.pages": partial(program_jobs.pages, app),
         "memory.preview": partial(_preview, app),
         "questions": partial(_questions, app),
         "review.items": partial(waiting.items, app),

@@ -15,6 +15,7 @@ from qingtuan.cli.shell import Shell
 from qingtuan.cli.table import table
 from qingtuan.cli.view import printable
 from qingtuan.errors import Disconnected, UsageWrong
+from qingtuan.identity.keys import Writes
 from qingtuan.identity.scopes import Visibility
 from qingtuan.language import Words
 
@@ -35,13 +36,25 @@ _FOR_WHOM = Words(
     "Say for whom it speaks, --person owner, or that it is for another agent: --agent.",
 )
 _SCOPE = Words(
-    "看得到那个人的多少：private 全部（默认），own 在群里也能用的，public 公开的（助手默认）",
-    "how much of that person's it sees: private, all (default); own, what they use in groups; public (agents)",
+    "看得到那个人的多少：private 全部，own 在群里也能用的，public 公开的；不写：聊天 private，MCP 和助手 public",
+    "how much of that person's it sees: private, all; own, what they use in groups; public. Without it: private in "
+    "talk, public by MCP and for agents",
+)
+_WRITES = Words(
+    "经过 MCP 要记的怎么办：review 先审（默认），direct 直接记，none 不许",
+    "what becomes of what it wants remembered by MCP: review (default), direct (at once), none",
 )
 _JSON = Words("用 JSON", "as JSON")
 _HEADS = tuple(
     Words(*words)
-    for words in (("名字", "NAME"), ("替谁", "FOR"), ("范围", "SCOPE"), ("发出", "ISSUED"), ("收回", "REVOKED"))
+    for words in (
+        ("名字", "NAME"),
+        ("替谁", "FOR"),
+        ("范围", "SCOPE"),
+        ("MCP", "MCP"),
+        ("发出", "ISSUED"),
+        ("收回", "REVOKED"),
+    )
 )
 _NONE = Words(
     "还没有密钥。发一把：qingtuan key add 名字 --person owner",
@@ -66,6 +79,9 @@ def arguments(parser: Parser) -> None:
     issue.add_argument("--person", metavar="P", help=_PERSON.say(language))
     issue.add_argument("--agent", action="store_true", help=_AGENT.say(language))
     issue.add_argument("--scope", choices=[str(one) for one in Visibility], help=_SCOPE.say(language))
+    issue.add_argument(
+        "--writes", choices=[str(one) for one in Writes], default=str(Writes.REVIEW), help=_WRITES.say(language)
+    )
     listing = add("list", _LIST)
     listing.add_argument("--json", action="store_true", help=_JSON.say(language))
     revoke = add("revoke", _REVOKE)
@@ -78,8 +94,7 @@ async def run(args: argparse.Namespace, shell: Shell) -> int:
             case "add":
                 if not (args.agent or args.person):
                     raise UsageWrong(_FOR_WHOM)
-                scope = args.scope or ("public" if args.agent else "private")
-                given = {"name": args.name, "person": args.person, "scope": scope, "agent": args.agent}
+                given = {name: getattr(args, name) for name in ("name", "person", "scope", "agent", "writes")}
                 made = await _result(door.link, "key.add", given)
                 shell.out(made["key"])
                 shell.note(shell.say(_ONCE).format(name=args.name))
@@ -108,6 +123,14 @@ def _list(keys: list[Mapping[str, Any]], shell: Shell, *, as_json: bool) -> None
         shell.note(shell.say(_NONE))
     else:
         rows = [
-            [key["name"], key["person"], key["scope"], key["issued"][:10], (key["revoked"] or "")[:10]] for key in keys
+            [
+                key["name"],
+                key["person"],
+                key["scope"],
+                f"{key['reads']}, {key['writes']}",
+                key["issued"][:10],
+                (key["revoked"] or "")[:10],
+            ]
+            for key in keys
         ]
         shell.out(printable(table([[head.say(shell.language) for head in _HEADS], *rows])))

@@ -9,7 +9,7 @@ from qingtuan.app import App
 from qingtuan.channels.cli.link import Report, Result
 from qingtuan.errors import NotThere, UsageWrong
 from qingtuan.identity.accounts import AGENTS, OWNER, Person, derived_person, is_account, is_key
-from qingtuan.identity.keys import PROGRAMS, account_of
+from qingtuan.identity.keys import LEAST, PROGRAMS, Grant, Writes, account_of
 from qingtuan.identity.scopes import Role, Visibility
 from qingtuan.language import Words
 
@@ -32,8 +32,11 @@ async def add(app: App, arguments: Mapping[str, Any]) -> _Reports:
     """A new key for somebody. Its text is in the result, and nowhere else."""
     name, agent = str(arguments["name"]), bool(arguments.get("agent"))
     person = _agent(app, name, arguments.get("person")) if agent else _person(app, str(arguments["person"]))
-    platform = AGENTS if agent else PROGRAMS
-    key = app.keys.issue(name, person.id, Visibility(arguments["scope"]), platform)
+    scope, platform = arguments.get("scope"), AGENTS if agent else PROGRAMS
+    # Widened by somebody's word alone: what nobody spoke of is open to talk, as it always was, and not to MCP.
+    grant = Grant(Visibility(scope or LEAST.reads), Writes(arguments.get("writes", LEAST.writes)))
+    sees = Visibility(scope or (Visibility.PUBLIC if agent else Visibility.PRIVATE))
+    key = app.keys.issue(name, person.id, sees, platform, LEAST if agent else grant)
     yield Result({"key": key, "person": person.id, "guest": app.kit.people.role(person) is Role.GUEST})
 
 
@@ -47,6 +50,8 @@ async def listed(app: App, _: Mapping[str, Any]) -> _Reports:
                 "platform": key.platform,
                 "person": app.kit.people.whose(key.person),
                 "scope": str(key.scope),
+                "reads": str(key.grant.reads),
+                "writes": str(key.grant.writes),
                 "issued": key.issued.isoformat(),
                 "revoked": key.revoked.isoformat() if key.revoked else None,
             }

@@ -1,10 +1,11 @@
-"""`qingtuan mcp`: the servers that bring tools."""
+"""`qingtuan mcp`: our own MCP server on the standard streams; and the servers that bring tools."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import shutil
+import sys
 from collections.abc import Iterable
 
 from qingtuan.app.mcp import configured
@@ -22,6 +23,14 @@ from qingtuan.mcp_client.looking import Look
 from qingtuan.mcp_client.offer import risk_of
 
 _WHAT = Words("做什么", "what to do")
+_SERVE = Words(
+    "让 Claude Code、Cursor 这样的程序在这台机器上用小青团（标准输入输出上的 MCP）",
+    "let programs such as Claude Code and Cursor on this machine use Qingtuan (MCP on the standard streams)",
+)
+_KEY = Words(
+    "用哪把密钥的身份和范围（qingtuan key list）；不写就是主人的、只看公开的",
+    "by the name of which key it reads and writes (qingtuan key list); without one: the owner's, what is public",
+)
 _LIST = Words("列出服务器，和等认可的改动", "list the servers, and changes that wait for approval")
 _APPROVE = Words("看一个服务器变成了什么；带上代码就是认可", "see what became of a server; with the code, approve it")
 _CODE = Words("列出改动时给的代码", "the code that stands beside the changes")
@@ -45,6 +54,7 @@ _WIDE = 120
 def arguments(parser: Parser) -> None:
     parser.set_defaults(help=parser.format_help)
     add = parser.actions(_WHAT, required=False)
+    add("serve", _SERVE).add_argument("--key", metavar="NAME", help=_KEY.say(parser.language))
     add("list", _LIST)
     approve = add("approve", _APPROVE)
     approve.add_argument("name", metavar="NAME", help=_NAME.say(parser.language))
@@ -56,9 +66,13 @@ def arguments(parser: Parser) -> None:
 
 async def run(args: argparse.Namespace, shell: Shell) -> int:
     match args.action:
-        case None:
+        case None if sys.stdin.isatty():
             shell.out(args.help())
             return 0
+        case None | "serve":
+            from qingtuan.cli.mcp_stdio import serve
+
+            return await serve(shell, getattr(args, "key", None))
         case "list":
             return await command(shell, Speaker(), "/mcp")
         case "check":

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from qingtuan.app.channels import channels_of
 from qingtuan.backups.swap import Swap
-from qingtuan.channels.entry import Entries, titled
+from qingtuan.channels.entry import OF_PROGRAMS, Entries, titled
 from qingtuan.cli import channel_lines
 from qingtuan.cli.door import Claim, Door, claimed, opened
 from qingtuan.cli.lean import leave_out
@@ -148,13 +148,14 @@ class _Serving:
         lines = channel_lines.ChannelLines(entries.health, shell.clock, lambda words: shell.note(shell.say(words)))
         shell.note(shell.say(_RUNNING).format(home=shell.home.path))
         for name, error in entries.failed.items():
-            for said in (name, "http") if name == "server" else (name,):
+            for said in (name, *OF_PROGRAMS) if name == "server" else (name,):
                 lines.know(said, error.words)
             shell.explain(error)
             _LOG.info("%s did not start: %s", name, explained(error, "en"))
         if (off := channel_lines.off(entries.health())) is not None:
             shell.note(shell.say(off))
-        if chats := [titled(one.name) for one in entries.health() if one.name != "http" and one.state != "off"]:
+        on = [one.name for one in entries.health() if one.state != "off"]
+        if chats := [titled(name) for name in on if name not in OF_PROGRAMS]:
             names = shell.say(_AND).join(shell.say(words) for words in chats)
             shell.note(shell.say(_CHATS).format(names=names))
         if entries.address is not None:

@@ -21,6 +21,7 @@ async def wind_down(app: App, entries: Entries, settled: Callable[[], Awaitable[
     """Take nothing new in, and wait until what runs has ended and gone out; no longer than so many seconds. What has
     not ended by then is taken up at the next start. `settled`: whoever asked on a terminal has the whole answer."""
     entries.pause()
+    app.mcp_service.stop()
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             before = _newest(app)

@@ -422,6 +422,14 @@ class Kind(StrEnum):
             "A self-made tool ran once: whether it worked, how long, and where it reached out to.",
         ),
     )
+    PROGRAM_CALLED = (
+        "program.called",
+        Words("一个程序经过 MCP 调用了一个工具，或读了一页。", "A program called a tool or read a page by MCP."),
+    )
+    PROGRAM_ANSWERED = (
+        "program.answered",
+        Words("那次调用有了结果，或者停下了。", "That call has ended, or was stopped."),
+    )
 
     SETTINGS_CHANGED = "settings.changed", Words("在程序里面改了一项设置。", "A setting was changed from within.")
     PEOPLE_CHANGED = (

@@ -12,6 +12,8 @@ from qingtuan.language import Language
 OWNER = "owner"
 LOCAL = "cli:local"
 """The terminal of the machine that runs the instance: always the owner."""
+LOCAL_PROGRAM = "mcp:local"
+"""A program on that machine that comes without a key (`qingtuan mcp`): a key, and no terminal."""
 
 SHARED_IDS = frozenset({"qq:80000000", "tg:1087968824", "tg:777000", "tg:136817688"})
 """Ids that many people speak through: anonymous QQ; Telegram's GroupAnonymousBot, its service account and

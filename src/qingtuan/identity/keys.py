@@ -1,11 +1,15 @@
 """Keys of programs: each one speaks for a person, sees no more than its scope, and can be revoked.
 
-key.issued   {name, scope, platform?}; of the person for whom it speaks
+key.issued   {name, scope, platform?, reads?, writes?}; of the person for whom it speaks
 key.revoked  {name, why?}; of the same
 
 The key itself is shown once and kept nowhere; what is kept of it is a hash, in a table that is no projection
 (product.md, axiom 1). Who speaks with a key is the account `<platform>:<name>`: `http` for programs, `a2a` for other
 agents, which are persons of their own.
+
+With a key a program may talk, as its person would, and may use the tools of our MCP server. For talk the scope counts.
+For the tools it is what was said of them when the key was issued, and without a word the least: they read what is
+public, and what they want remembered waits for review.
 """
 
 from __future__ import annotations
@@ -17,12 +21,13 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 
 from qingtuan.errors import NotThere, UsageWrong
 from qingtuan.events.erasing import ERASING, erased_by
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
-from qingtuan.identity.accounts import KeyOf
+from qingtuan.identity.accounts import LOCAL_PROGRAM, OWNER, KeyOf
 from qingtuan.identity.scopes import Visibility
 from qingtuan.language import Words
 from qingtuan.storage.sqlite import Database, Row
@@ -53,6 +58,28 @@ def project(database: Database, event: Event) -> None:
         database.execute(f"DELETE FROM keys WHERE event IN ({which})", values)  # noqa: S608 (placeholders)
 
 
+class Writes(StrEnum):
+    """What becomes of what a program wants remembered."""
+
+    NONE = "none"
+    REVIEW = "review"
+    """It waits until its person says yes."""
+    DIRECT = "direct"
+    """It is written at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What the tools of the MCP server do for whoever has a key."""
+
+    reads: Visibility = Visibility.PUBLIC
+    """The narrowest label of its person's own entries that they show."""
+    writes: Writes = Writes.REVIEW
+
+
+LEAST = Grant()
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """A key, as far as it is known after it was shown."""
@@ -67,6 +94,7 @@ class Key:
     valid: bool
     platform: str = PROGRAMS
     """By which it is used."""
+    grant: Grant = LEAST
 
     @property
     def account(self) -> str:
@@ -85,7 +113,7 @@ class KeyBook:
     def __init__(self, log: Log) -> None:
         self._log = log
 
-    def issue(self, name: str, person: str, scope: Visibility, platform: str = PROGRAMS) -> str:
+    def issue(self, name: str, person: str, scope: Visibility, platform: str = PROGRAMS, grant: Grant = LEAST) -> str:
         """A new key for a person, as it is shown this once.
 
         A name whose key was revoked can be given again, to the same person and with the same scope: what was said
@@ -104,8 +132,8 @@ class KeyBook:
             raise UsageWrong(_ANOTHERS.filled(name=name))
         key = _PREFIX + secrets.token_urlsafe(_RANDOM_BYTES)
         with self._log.transaction(durable=True):
-            payload = {"name": name, "scope": str(scope), **({} if platform == PROGRAMS else {"platform": platform})}
-            event = self._log.append(Kind.KEY_ISSUED, Place(person=person), payload)
+            said = {"name": name, "scope": str(scope), **({} if platform == PROGRAMS else {"platform": platform})}
+            event = self._log.append(Kind.KEY_ISSUED, Place(person=person), said | _granted(grant))
             self._log.database.execute(
                 "INSERT OR REPLACE INTO keys (name, event, person, scope, hash, issued, platform)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -122,26 +150,50 @@ class KeyBook:
 
     def find(self, name: str) -> Key | None:
         """The key of this name, also a revoked one."""
-        row = self._log.database.row("SELECT * FROM keys WHERE name = ?", (name,))
+        row = self._log.database.row(f"{_SELECT} WHERE k.name = ?", (name,))
         return _key(row) if row else None
 
     def all(self) -> list[Key]:
         """Every key that there is or was, by name."""
-        return [_key(row) for row in self._log.database.rows("SELECT * FROM keys ORDER BY name")]
+        return [_key(row) for row in self._log.database.rows(f"{_SELECT} ORDER BY k.name")]
 
     def known(self, text: str) -> Key | None:
         """The valid key that `text` is. How long that takes tells nothing about any key."""
         if len(text) > _LONGEST:
             return None
         digest, found = _digest(text), None
-        for row in self._log.database.rows("SELECT * FROM keys WHERE hash IS NOT NULL ORDER BY name"):
+        for row in self._log.database.rows(f"{_SELECT} WHERE k.hash IS NOT NULL ORDER BY k.name"):
             if hmac.compare_digest(row["hash"], digest):
                 found = row
         return _key(found) if found else None
 
     def holders(self) -> Mapping[str, KeyOf]:
-        """For whom each key speaks, by its account; those that were revoked, too: what was said with them stays."""
-        return {key.account: KeyOf(key.person, key.scope) for key in self.all()}
+        """For whom each key speaks, by its account; those that were revoked, too: what was said with them stays. And
+        for whom programs on this machine do that come without a key: for the owner, of whom they see what is public."""
+        held = {key.account: KeyOf(key.person, key.scope) for key in self.all()}
+        return {LOCAL_PROGRAM: KeyOf(OWNER, Visibility.PUBLIC), **held}
+
+
+_SELECT = (
+    "SELECT k.*, json_extract(e.payload, '$.reads') AS reads, json_extract(e.payload, '$.writes') AS writes"
+    " FROM keys AS k LEFT JOIN events AS e ON e.id = k.event"
+)
+
+
+def _granted(grant: Grant) -> dict[str, str]:
+    """What `key.issued` says of it: nothing where it is the least."""
+    reads = {"reads": str(grant.reads)} if grant.reads is not LEAST.reads else {}
+    return reads | ({"writes": str(grant.writes)} if grant.writes is not LEAST.writes else {})
+
+
+def _grant(row: Row) -> Grant:
+    """What an event says of it, or the least: also where it says what no version knows."""
+    try:
+        reads = Visibility(row["reads"] or LEAST.reads)
+        writes = Writes(row["writes"] or LEAST.writes)
+    except ValueError:
+        return Grant(writes=Writes.NONE)
+    return Grant(max((reads, Visibility(row["scope"])), key=lambda one: one.breadth), writes)
 
 
 def _digest(key: str) -> str:
@@ -166,6 +218,7 @@ def _key(row: Row) -> Key:
         revoked=None if row["revoked"] is None else _moment(row["revoked"]),
         valid=row["hash"] is not None,
         platform=row["platform"],
+        grant=_grant(row),
     )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, replace
+from heapq import nsmallest
 
 from qingtuan.clock import Clock, day_of
-from qingtuan.errors import LimitReached, NotAllowed, NotThere, PageChanged, StorageFailed, ToolFailed
+from qingtuan.errors import LimitReached, NotAllowed, NotThere, PageChanged, PageUnreadable, StorageFailed, ToolFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log
 from qingtuan.identity.privacy import Sight, may_write
@@ -49,6 +50,14 @@ class PageText:
     origin: Origin | None
     """Where the text comes from if not simply from the memory: a note can hold what a page or file said, and a group's
     page what others did."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageName:
+    """A page in a list."""
+
+    path: str
+    title: str
 
 
 class Notes:
@@ -114,6 +123,20 @@ class Notes:
             raise NotThere(Words("没有这个页面。", "There is no such page."))
         of_others = scope.kind == "group" and type_of(path, page) != "rule"
         return PageText(page.body, origin_of(page) or (Origin.FORWARD if of_others else None))
+
+    def pages(self, sight: Sight, after: str, limit: int) -> list[PageName]:
+        """The first pages behind a path, in the order of paths, of those that this reader may see whole."""
+        library = self._library
+        paths = (path for scope in library.scopes() if sight.whole(scope) for path in self._store.paths(scope))
+        wanted = nsmallest(limit, (path for path in paths if path > after))
+        return [PageName(path, self._title(sight, path)) for path in wanted]
+
+    def _title(self, sight: Sight, path: str) -> str:
+        try:
+            page = self._library.page(sight, path)
+        except (PageUnreadable, NotThere):
+            page = None
+        return (page.title if page else "") or path
 
     def _place(self, scope: Scope, title: str) -> tuple[str, bytes | None]:
         """The note of this title, wherever it stands, or a free place for it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Protocol
 from zoneinfo import ZoneInfo
@@ -149,7 +149,7 @@ class Kit:
     summaries: SummariesPort
     people: People
     texts: Texts
-    stage: Stage
+    stage: Stage = field(default_factory=Stage)
     ready: Ready = as_they_are
     pictures: PicturesPort | None = None
     """None where pictures are not looked at."""

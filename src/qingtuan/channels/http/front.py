@@ -25,13 +25,13 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-CALLER, BODY = "qingtuan.caller", "qingtuan.body"
-"""Where the front puts what it found, for what is behind it: a `Caller`, and the JSON of the body."""
+CALLER, BODY, RAW = "qingtuan.caller", "qingtuan.body", "qingtuan.raw"
+"""Where the front puts what it found, for what is behind it: a `Caller`, the JSON of the body, and its bytes."""
 OPEN = frozenset({"/health", "/openapi.json", "/docs"})
 """What of the HTTP channel needs no key."""
 _KINDS = frozenset({"application/json", "application/a2a+json"})
 """Types of bodies that are JSON."""
-ENDLESS = ("GET", "/chat")
+ENDLESS = frozenset({("GET", "/chat"), ("GET", "/mcp")})
 """What is answered for as long as the caller wants."""
 SIGNED = "/image/"
 """Below this, the address itself is the key."""
@@ -146,7 +146,7 @@ class Front:
             raise Declined(problems.TOO_MANY_OPEN)
         work = asyncio.create_task(self._let_in(caller, scope, receive, answer))
         self._open[name].add(work)
-        if (scope["method"], path) == ENDLESS:
+        if (scope["method"], path) in ENDLESS:
             self._endless.add(work)
         try:
             await asyncio.wait([work])
@@ -165,7 +165,7 @@ class Front:
         scope[CALLER] = caller
         if scope["method"] == "POST":
             data = await self._read(scope, receive)
-            scope[BODY] = parsed(data)
+            scope[BODY], scope[RAW] = parsed(data), data
         await self._behind(scope, receive, answer.send)
 
     def _caller(self, scope: Scope) -> Caller:
@@ -250,20 +250,20 @@ class _Answer:
                 await self.send({"type": "http.response.body", "body": b""})
 
 
+_SAID_OF_ROUTES = OPEN | {
+    "/chat",
+    "/v1/chat/completions",
+    "/v1/models",
+    "/health/detail",
+    "/mcp",
+    "/a2a",
+    "/.well-known/agent-card.json",
+}
+
+
 def _route(path: str) -> str:
     """An address as a log may hold it: without what opens something."""
-    known = (
-        "/chat",
-        "/v1/chat/completions",
-        "/v1/models",
-        "/health",
-        "/health/detail",
-        "/openapi.json",
-        "/docs",
-        "/a2a",
-        "/.well-known/agent-card.json",
-    )
-    if path in known:
+    if path in _SAID_OF_ROUTES:
         return path
     below = next((prefix for prefix in (SIGNED, "/capabilities/") if path.startswith(prefix)), None)
     return f"{below}…" if below else "(another)"

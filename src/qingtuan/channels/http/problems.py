@@ -11,8 +11,8 @@ from qingtuan.language import Language, Words
 
 OPENAI = "/v1/"
 """Below this path, problems have the shape that clients of OpenAI's interface expect."""
-AGENTS = "/a2a"
-"""Below this path, they are errors of JSON-RPC."""
+AGENTS, TOOLS = "/a2a", "/mcp"
+"""Below these, they are errors of JSON-RPC."""
 _PARSE_ERROR = -32700
 _OTHER_ERROR = -32000
 
@@ -33,7 +33,7 @@ class Problem:
     def shown(self, path: str, language: Language) -> dict[str, Any]:
         """The answer's body, as JSON has it."""
         error: dict[str, Any] = {"code": self.code, "message": self.words.say(language)}
-        if path.startswith(AGENTS):
+        if path.startswith((AGENTS, TOOLS)):
             code = _PARSE_ERROR if self.status == 400 else _OTHER_ERROR
             told = {"code": code, "message": error["message"], "data": [{"reason": self.code}]}
             return {"jsonrpc": "2.0", "id": None, "error": told}
