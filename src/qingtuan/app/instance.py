@@ -222,9 +222,8 @@ class App:
     ) -> Self:
         log = Log(database, clock, ids := Ids(clock), PROJECTIONS)
         people, key_book = people_of(home, settings, log)
-        record = Record.over(log, ids, clock)
+        record, answering = Record.over(log, ids, clock), models_for(settings, clock, lambda: f"call_{ids.page()}")
         parts = remembering(home, settings, people, record)
-        answering = models_for(settings, clock, lambda: f"call_{ids.page()}")
         media = media_of(home, settings, record, people, answering.models)
         tools, catalog = _tools_of(settings, parts, {**_own_tools(parts, record, media, people, settings), **plug_ins})
         kit = Kit(
@@ -248,6 +247,7 @@ class App:
         capabilities = capabilities_of(home, settings, log, catalog, partial(tell_owner, kit))
         commands = commands_of(home, work, parts, Sources(programs, capabilities), afterwards, identity)
         digest = Digest(work, parts.reviewing, digest_rules(settings))
+        desk = Desk(work, commands, identity.gate, partial(stands_for, digest), identity.linking, Inquiring(kit))
         return cls(
             home=home,
             settings=settings,
@@ -255,7 +255,7 @@ class App:
             kit=kit,
             remembering=parts,
             answering=answering,
-            desk=Desk(work, commands, identity.gate, partial(stands_for, digest), identity.linking, Inquiring(kit)),
+            desk=desk,
             digest=digest,
             media=media,
             queues=queues,
@@ -265,7 +265,7 @@ class App:
             programs=programs,
             capabilities=capabilities,
             keys=key_book,
-            mcp_service=mcp_service_of(kit, parts, inquiring),
+            mcp_service=mcp_service_of(kit, parts, desk.inquiring),
             afterwards=afterwards,
             keeper=Keeper(home, clock, parts.store.quiet),
             _release_claim=release,
