@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -59,6 +59,34 @@ def generated_tools(count: int) -> list[Tool]:
     mixed = list(tools.values())
     Random(1).shuffle(mixed)
     return mixed[:count]
+
+
+def of_all_kinds(tools: Sequence[Tool]) -> dict[str, dict[str, Tool]]:
+    """The same abilities as an instance has them, by source and by the name of the tool in `tools`: most are an MCP
+    server's, every 20th was made by the assistant, another is an agent's, and every 40th is built in.
+    """
+    found: dict[str, dict[str, Tool]] = {}
+    for number, tool in enumerate(tools):
+        server, _, own = tool.name.partition("__")
+        name = _snake(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", own))
+        match number % 40:
+            case 3 | 23:
+                source, changed = "self-made", replace(tool, name=f"{name}_{_snake(server)}", foreign_words=False)
+            case 7 | 27:
+                source, changed = "agents", _agent(tool, f"ask_{_snake(server)}_{number}")
+            case 11:
+                source, changed = "built in", replace(tool, name=f"{_snake(server)}_{name}", foreign_words=False)
+            case _:
+                source, changed = f"mcp {server}", tool
+        found.setdefault(source, {})[tool.name] = changed
+    return found
+
+
+def _agent(tool: Tool, name: str) -> Tool:
+    """An agent whose card names one skill."""
+    about = f"Ask the agent {name.removeprefix('ask_')}. Its skills: {tool.description}"
+    parameters = schema({"message": "What to ask it, or to have it do"}, ["message"])
+    return replace(tool, name=name, description=about, parameters=parameters, risk=Risk.ACT, sends_out=True)
 
 
 def names_of(ability: str) -> frozenset[str]:

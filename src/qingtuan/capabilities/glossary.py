@@ -1,7 +1,7 @@
 """English words for Chinese ones, as far as tools are about them.
 
 Most tools are described in English. A request in Chinese shares no word with them, and a multilingual model alone finds
-too few (docs/reference/bench.md). So the English of what a request names is put before it. A plain dictionary of things
+too few (docs/reference/bench.md). So the English of what a request names is put behind it. A plain dictionary of things
 and acts: a line is one English word or two with the Chinese words for it; names and turns of phrase do not belong here.
 """
 

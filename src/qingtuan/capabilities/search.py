@@ -5,9 +5,10 @@ each measured over 10,000 tools by `bench/capabilities.py` (docs/reference/bench
 
 - The meaning of description, name and parameters in one vector. Short descriptions lie near to everything; what the
   parameters say sets them apart.
-- The English for what a Chinese request names (`glossary`) before it.
+- The English for what a Chinese request names (`glossary`) behind it.
 - Crowding: a server whose 90 tools are of one mould loses what that mould gives it.
-- Words, which decide where a server or a thing is called by its name; and a tool's own name, typed as it is written.
+- Words, which decide where a server or a thing is called by its name, though not as loudly as among what one person
+  wrote; and a tool's own name, typed as it is written.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ _MOST_PARAMETERS = 30
 _LONGEST_QUERY = 1000
 _CROWDING = 0.4
 """Measured: 0.3 to 0.45 are alike; 0.5 begins to hide what several servers offer."""
+_WORDS = 0.65
+"""Measured: 0.35 to 0.8 are alike; at 1 a stray word of a chat decides too much."""
 _AT_ONCE = 250
 """Entries that are embedded without looking whether all is over."""
 _SPARE = 30
@@ -125,7 +128,7 @@ class CapabilitySearch:
             self._embed()
         allowed = None if role is Role.OWNER else _labels_seen_by(role)
         wanted = self._sources.keys() if source is None else {source} & self._sources.keys()
-        asked = Query(_asked(query), {_SCOPE: allowed}, limit=limit + _SPARE, crowding=_CROWDING)
+        asked = Query(_asked(query), {_SCOPE: allowed}, limit=limit + _SPARE, crowding=_CROWDING, words=_WORDS)
         while limit > 0:
             hits = self._index.search(asked)
             found = {hit.entry_id: hit.score for hit in reversed(hits) if hit.document in wanted}
@@ -165,7 +168,7 @@ def _entry(source: str, tool: Tool) -> Entry:
 def _asked(query: str) -> str:
     text = query.strip()[:_LONGEST_QUERY]
     known = english(text)
-    return f"{' '.join(known)}: {text}" if known else text
+    return f"{text} ({' '.join(known)})" if known else text
 
 
 def _cut(text: str, most: int) -> str:

@@ -77,6 +77,9 @@ class Query:
     For many short entries of one mould ("List issues.", "List forks."): they lie close to each other and a little
     too close to every query, and hide the one entry that is meant. For what people write: 0.
     """
+    words: float = 1.0
+    """How loud words are, as a multiple of what suits the model, more than 0. Less where entries are written by other
+    people, in another language or for another purpose than queries are."""
 
 
 @dataclass(frozen=True, slots=True)

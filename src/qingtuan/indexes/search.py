@@ -78,7 +78,8 @@ def search(open_scope: OpenScope, query: Query, meaning: Meaning | None, weights
     cosines, near = _cosines(open_scope, parts, meaning, words.scores + keys)
     crowded = _uncrowded(open_scope, parts, cosines, query.crowding) if query.crowding else cosines
     signals = fusion.Signals(words, cosines, keys, near)
-    scores = fusion.fuse(replace(signals, cosines=crowded), weights, terms.cjk_share(wanted))
+    loud = Weights(query.words * weights.cjk, query.words * weights.latin)
+    scores = fusion.fuse(replace(signals, cosines=crowded), loud, terms.cjk_share(wanted))
     if query.neighbours:
         scores = fusion.with_neighbours(scores, _order(parts), _documents(parts), query.neighbours)
     ties = np.concatenate([part.view.hashes[part.rows] for part in parts])
