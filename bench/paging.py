@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench.capabilities import Kinds, many_tools, requests
@@ -40,7 +40,7 @@ def rows(*, short: bool) -> list[Row]:
 
 def _sizes(kinds: Kinds, queries: Sequence[str]) -> tuple[float, float]:
     """Bytes of system messages and tools: for a greeting, and in the request that follows a search."""
-    rules: list[dict[str, object]] = [
+    rules: list[Mapping[str, object]] = [
         {"tools": False, "text": "[]"},
         {"result": "", "text": "找到了，要用哪一个？"},
         *({"user": query, "call": {"name": "capability_search", "arguments": {"query": query}}} for query in queries),
