@@ -11,11 +11,11 @@ from urllib.parse import parse_qs, urlsplit
 from tests.fakes.json_server import json_server
 
 PLACES = {
-    "Shanghai": (31.23, 121.47, 18.2, "cloudy"),
-    "Tokyo": (35.68, 139.69, 15.1, "clear"),
-    "New York": (40.71, -74.01, 7.4, "rain"),
+    "上海": (31.23, 121.47, 18.2, "cloudy"),
+    "东京": (35.68, 139.69, 15.1, "clear"),
+    "纽约": (40.71, -74.01, 7.4, "rain"),
 }
-"""Where they are, degrees there, and the sky."""
+"""Where they are, degrees there, and the sky; under the names by which people ask."""
 
 
 @dataclass(slots=True)

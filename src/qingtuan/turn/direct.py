@@ -21,6 +21,7 @@ from qingtuan.messages import Origin
 from qingtuan.tools.schema import check_arguments
 from qingtuan.tools.strict_json import canonical
 from qingtuan.turn.kit import Kit
+from qingtuan.turn.troubles import tell_owner
 
 MAKING = "capability_create"
 """A role to which a setting gives this tool may bring capabilities in other ways, too."""
@@ -92,9 +93,13 @@ class Direct:
         return coerced({"properties": {key: value for key, value in properties.items() if key in words}}, words)
 
     async def deploy(self, definition: Definition, how: Literal["command", "http"]) -> Deployed:
-        """Bring a version. It counts at once if the owner brings it by hand, and else waits for them. Raises as
-        `Capabilities.deploy`, and `NotAllowed`."""
-        return await self.capabilities.deploy(definition, self.by(how))
+        """Bring a version. It counts at once if the owner brings it by hand, and else waits for them, who are told.
+        Raises as `Capabilities.deploy`, and `NotAllowed`."""
+        made = await self.capabilities.deploy(definition, self.by(how))
+        if made.waits:
+            # The registry tells of edits by hand under this key, and that it is over when the owner has decided.
+            tell_owner(self.kit, f"capability {made.name} edited", _BROUGHT.filled(name=made.name, by=self.account))
+        return made
 
     async def delete(self, name: str, how: Literal["command", "http"]) -> None:
         """Let a capability be no more. Raises as `Capabilities.delete`, and `NotAllowed`."""
@@ -130,6 +135,10 @@ def no_such(name: str) -> NotThere:
     return NotThere(Words(f"没有叫 {shown} 的工具。", f"There is no capability {shown}."))
 
 
+_BROUGHT = Words(
+    "{by} 带来了工具 {name} 的一个版本，等你看过才用：/capability approve {name}",
+    "{by} brought a version of the tool {name}, which waits for you: /capability approve {name}",
+)
 _PROGRAM = Words("{why}程序不能替人点头，所以没有做。", "{why} A program never confirms, so it was not done.")
 _ASK = Words("{why}确定要这样，就加上 --yes。", "{why} If that is what you want, add --yes.")
 _NOT_YOURS = Words("造工具是主人的事。", "Making tools is the owner's affair.")

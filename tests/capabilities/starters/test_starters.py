@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -13,6 +15,8 @@ from qingtuan.capabilities.sandbox.base import Job, Limits, Ran, Sandbox
 from qingtuan.capabilities.sandbox.deno import Deno
 from qingtuan.capabilities.starters import starters
 from qingtuan.capabilities.trying import case_faults, compile_faults
+from qingtuan.net.fetcher import SafeFetcher
+from tests.fakes.json_server import json_server
 
 NAMES = ["currency_convert", "sha256_hash", "text_encoding", "timestamp_convert", "unit_convert"]
 
@@ -69,3 +73,46 @@ async def test_what_cannot_be_done_is_said(sandbox: Sandbox, name: str, argument
     assert fault is not None
     assert fault.kind == "exception"
     assert said in fault.message
+
+
+async def test_money_is_converted_at_the_rate_that_the_service_names(sandbox: Sandbox) -> None:
+    asked: list[str] = []
+
+    def answer(path: str, _headers: Mapping[str, str], _body: Any) -> Any:
+        asked.append(path)
+        return {"date": "2026-11-27", "base": "USD", "quote": "CNY", "rate": 7.25}
+
+    with json_server(answer) as address:
+        made = at(address, sandbox)
+        ran = await sandbox.run(Job(made.code, {"amount": 100, "from": "usd", "to": "CNY"}, made.hosts))
+        assert ran.value == {
+            "amount": 100, "from": "USD", "to": "CNY", "rate": 7.25, "result": 725, "date": "2026-11-27",
+            "source": "frankfurter.dev",
+        }  # fmt: skip
+        await sandbox.run(Job(made.code, {"from": "USD", "to": "CNY", "date": "2020-01-02"}, made.hosts))
+        assert asked == ["/v2/rate/USD/CNY", "/v2/rate/USD/CNY?date=2020-01-02"]
+
+
+@pytest.mark.parametrize("given", [{"rate": "7"}, {"rate": -1}, {}, b"<html>"])
+async def test_an_answer_that_is_no_rate_becomes_no_money(sandbox: Sandbox, given: Any) -> None:
+    with json_server(lambda *_: given) as address:
+        made = at(address, sandbox)
+        ran = await sandbox.run(Job(made.code, {"amount": 1, "from": "USD", "to": "CNY"}, made.hosts))
+    assert ran.fault is not None
+    assert ran.fault.kind == "exception"
+
+
+def at(address: str, sandbox: Sandbox) -> Definition:
+    """The starter for money, with its service on this machine."""
+    assert isinstance(sandbox, Deno)
+    place = f"rates.example.com:{urlsplit(address).port}"
+
+    async def resolve(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    sandbox.fetcher = SafeFetcher(
+        resolve=resolve, trusted=frozenset({("rates.example.com", urlsplit(address).port or 0)})
+    )
+    made = starter("currency_convert")
+    assert "https://api.${SOURCE}/" in made.code
+    return replace(made, code=made.code.replace("https://api.${SOURCE}/", f"http://{place}/"), hosts=(place,))
