@@ -144,8 +144,8 @@ class CapabilityWorld:
         return self.folder / name / file
 
     def git(self, *arguments: str) -> str:
-        done = subprocess.run(["git", "-C", str(self.folder), *arguments], capture_output=True, text=True, check=True)
-        return done.stdout
+        done = subprocess.run(["git", "-C", str(self.folder), *arguments], capture_output=True, check=True)
+        return done.stdout.decode("utf-8", "replace")
 
     def warnings(self) -> list[str]:
         return [key for key, words in self.told if words is not None]

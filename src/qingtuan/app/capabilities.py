@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from qingtuan.app.tools import wanted
@@ -23,6 +24,7 @@ from qingtuan.events.log import Log
 from qingtuan.home import Home
 from qingtuan.identity.scopes import Reader
 from qingtuan.language import Words
+from qingtuan.memory.wiki.store import WikiStore
 from qingtuan.settings import Settings
 from qingtuan.settings.dotenv import read_dotenv
 from qingtuan.storage.git import Repository
@@ -100,6 +102,19 @@ def headers_of(settings: Settings, home: Home) -> Mapping[str, Mapping[str, str]
             if all(variable in variables for variable in _VARIABLE.findall(text)):
                 found.setdefault(host, {})[name] = _VARIABLE.sub(lambda match: variables[match[1]], text)
     return found
+
+
+async def leave_capabilities(capabilities: Capabilities, catalog: Catalog) -> None:
+    """Take what was erased out of the folders, their history, and what can be searched. Raises `StorageFailed`."""
+    await capabilities.cleanse()
+    await catalog.scrub()
+
+
+@asynccontextmanager
+async def at_rest(wiki: WikiStore, capabilities: Capabilities) -> AsyncIterator[None]:
+    """Neither pages nor capabilities are written until the block is left."""
+    async with wiki.quiet(), capabilities.quiet():
+        yield
 
 
 @dataclass(slots=True)

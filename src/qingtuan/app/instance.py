@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from qingtuan.a2a_client import pins as agent_pins
 from qingtuan.a2a_client import talks
-from qingtuan.app.capabilities import capabilities_of
+from qingtuan.app.capabilities import at_rest, capabilities_of, leave_capabilities
 from qingtuan.app.chores import chores_of, digest_rules
 from qingtuan.app.commands import Sources, commands_of
 from qingtuan.app.daily import Daily
@@ -267,7 +267,7 @@ class App:
             keys=key_book,
             mcp_service=mcp_service_of(kit, parts, desk.inquiring),
             afterwards=afterwards,
-            keeper=Keeper(home, clock, parts.store.quiet),
+            keeper=Keeper(home, clock, partial(at_rest, parts.store, capabilities)),
             _release_claim=release,
             _database=database,
         )
@@ -276,6 +276,7 @@ class App:
         if self._database.is_copy:
             self.desk.lay_down(self._database.own)
         self.remembering.erasures.interrupt_before(self.afterwards.interrupt)
+        self.remembering.erasures.finish_with(partial(leave_capabilities, self.capabilities, self.catalog))
         await self.remembering.memory.recover(self.remembering.erasures.begun())
         await go_on_erasing(self.remembering, self.kit.record.log)
         await self.desk.settle()

@@ -114,6 +114,11 @@ class Catalog:
         await self.settle()
         await asyncio.to_thread(self._search.retain, list(self._sources))
 
+    async def scrub(self) -> None:
+        """Leave nothing in what can be searched of tools that are gone: for what must be forgotten."""
+        await self.settle()
+        await asyncio.to_thread(self._search.scrub)
+
     async def settle(self) -> None:
         """Bring what can be searched up to date with what can be called."""
         async with self._settling:

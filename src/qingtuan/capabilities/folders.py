@@ -71,6 +71,20 @@ class Folders:
         except StorageFailed as error:
             self._trouble(name, error)
 
+    async def cleanse(self) -> None:
+        """Make folders and history anew, if versions were erased. Raises `StorageFailed`."""
+        if not self._ledger.lacks_any():
+            return
+        self._store.forget_history()
+        await self._store.repository.prepare()
+        self._prepared = True
+        await self._store.replay()
+        self._stamps.clear()
+        for name in self.names():
+            held = self._ledger.get(name)
+            if self._store.look(name, self._store.disk.read(name), held) != "hand":
+                await self._store.settle(name, held, again=True)
+
     async def prepare(self) -> None:
         """Make the repository if there is none. Raises `SettingsWrong`, `StorageFailed`."""
         if self._prepared and self._store.has_history:
@@ -78,6 +92,7 @@ class Folders:
         if not self._store.has_history:
             self._lost = set(self._ledger.standings())
             self._stamps.clear()
+            self._store.forget_history()
         await self._store.repository.prepare()
         self._prepared = True
 

@@ -1,14 +1,15 @@
 """What is known of self-made capabilities: every version, which one counts, who owns it, and how its calls went.
 
 capability.deployed   {name, version, hash, definition, how, waits, note}; of its author, with the origin of its words
-capability.approved   {name, version, event}; of the owner
+capability.approved   {name, version, event}
 capability.stored     {name, version, files, commit}; what stands in its folder: SHA-256 by file, {} for nothing
 capability.deleted    {name, why}
 capability.switched   {name, off}
 capability.called     {name, version, ok, seconds, fault?, message?, fetched}; of whoever called
 
-A version is in its event, whole: what counts never hangs on files, which follow (`store`). An event that is erased
-takes its version along.
+A version is in its event, whole: what counts never hangs on files, which follow (`store`). With whoever is forgotten
+go their versions and calls, and with a version what it says. Decisions are nobody's: they hold names and numbers, and
+the tables of others are made from them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, Literal
 from qingtuan.capabilities.definition import Definition, read
 from qingtuan.events.erasing import ERASING, erased_by
 from qingtuan.events.kinds import Kind
-from qingtuan.events.log import Event, Log, Place
+from qingtuan.events.log import TOMBSTONE, Event, Log, Place
 from qingtuan.identity.accounts import OWNER
 from qingtuan.messages import Origin
 from qingtuan.storage.files import content_hash
@@ -166,8 +167,6 @@ def _deployed(database: Database, event: Event) -> None:
             None if waits else _millis(event.time),
         ),
     )
-    if not waits:
-        _clear(database, payload["name"], event.seq)
 
 
 def _approved(database: Database, event: Event) -> None:
@@ -175,7 +174,6 @@ def _approved(database: Database, event: Event) -> None:
         "UPDATE capability_versions SET waits = 0, counted = ?, began = ? WHERE event = ?",
         (event.seq, _millis(event.time), event.payload["event"]),
     )
-    _clear(database, event.payload["name"], event.seq)
 
 
 def _stored(database: Database, event: Event) -> None:
@@ -190,7 +188,7 @@ def _deleted(database: Database, event: Event) -> None:
 def _switched(database: Database, event: Event) -> None:
     _state(database, event.payload["name"], "off", int(event.payload["off"]))
     if not event.payload["off"]:
-        _clear(database, event.payload["name"], event.seq)
+        _state(database, event.payload["name"], "cleared", event.seq)
 
 
 def _called(database: Database, event: Event) -> None:
@@ -206,10 +204,6 @@ def _called(database: Database, event: Event) -> None:
             _millis(event.time),
         ),
     )
-
-
-def _clear(database: Database, name: str, seq: int) -> None:
-    _state(database, name, "cleared", seq)
 
 
 def _state(database: Database, name: str, column: str, value: object) -> None:
@@ -242,6 +236,7 @@ _BROKEN = """
       SELECT c.name, c.ok, row_number() OVER (PARTITION BY c.name ORDER BY c.seq DESC) AS place
       FROM capability_calls AS c LEFT JOIN capability_states AS s ON s.name = c.name
       WHERE c.seq > coalesce(s.cleared, 0)
+        AND c.seq > coalesce((SELECT max(counted) FROM capability_versions AS v WHERE v.name = c.name), 0)
     ) WHERE place <= ? GROUP BY name HAVING count(*) = ? AND sum(ok) = 0
 """
 
@@ -270,7 +265,7 @@ class Ledger:
         if row is None:
             return None
         waiting = tuple(self._versions("name = ? AND waits = 1", (name,)))
-        return self._held(row, waiting, self.is_broken(name, row["cleared"] or 0))
+        return self._held(row, waiting, self.is_broken(name, max(row["cleared"] or 0, row["counted"])))
 
     def waiting(self) -> list[Version]:
         """Every version that waits for the owner, by name."""
@@ -284,6 +279,25 @@ class Ledger:
         """What a version is. Raises `DefinitionRefused` for one that this version of the product cannot read."""
         event = self.log.get(version.event)
         return read(event.payload["definition"] if event else None)
+
+    def course(self) -> list[tuple[str, Version | None]]:
+        """Every version that ever counted, and every deletion (None), with its name, in their order."""
+        counted = {version.counted: version for version in self._versions("counted IS NOT NULL", ())}
+        found: dict[int, tuple[str, Version | None]] = {
+            seq: (version.name, version) for seq, version in counted.items() if seq is not None
+        }
+        for event in self.log.of_kind(Kind.CAPABILITY_DELETED, limit=100_000):
+            if not event.forgotten:
+                found[event.seq] = (event.payload["name"], None)
+        return [found[seq] for seq in sorted(found)]
+
+    def lacks_any(self) -> bool:
+        """Whether some version was erased."""
+        return bool(
+            self.log.database.row(
+                "SELECT 1 FROM events WHERE kind = ? AND payload = ? LIMIT 1", (Kind.CAPABILITY_DEPLOYED, TOMBSTONE)
+            )
+        )
 
     def next_number(self, name: str) -> int:
         """The number of the next version: none is given twice, also not that of one that was erased."""
@@ -391,9 +405,8 @@ class Ledger:
     def approve(self, version: Version, by: By) -> None:
         """Let a version count that waited."""
         payload = {"name": version.name, "version": version.number, "event": version.event}
-        place = Place(by.place.session, by.place.space, by.place.turn, by.person)
         with self.log.transaction(durable=True):
-            self.log.append(Kind.CAPABILITY_APPROVED, place, payload, cause=by.cause)
+            self.log.append(Kind.CAPABILITY_APPROVED, Place(turn=by.place.turn), payload, cause=by.cause)
 
     def stored(self, name: str, version: int, files: Mapping[str, bytes], commit: str | None) -> None:
         """Note what stands in a folder now."""
@@ -403,14 +416,14 @@ class Ledger:
 
     def delete(self, name: str, by: By, why: str) -> None:
         """Let a capability be no more; its versions stay."""
-        place = Place(by.place.session, by.place.space, by.place.turn, by.person)
         with self.log.transaction(durable=True):
-            self.log.append(Kind.CAPABILITY_DELETED, place, {"name": name, "why": why}, cause=by.cause)
+            self.log.append(
+                Kind.CAPABILITY_DELETED, Place(turn=by.place.turn), {"name": name, "why": why}, cause=by.cause
+            )
 
     def switch(self, name: str, by: By, *, off: bool) -> None:
         """Disable a capability, or enable it again; that clears its being broken, too."""
-        place = Place(by.place.session, by.place.space, by.place.turn, by.person)
-        self.log.append(Kind.CAPABILITY_SWITCHED, place, {"name": name, "off": off}, cause=by.cause)
+        self.log.append(Kind.CAPABILITY_SWITCHED, Place(turn=by.place.turn), {"name": name, "off": off}, cause=by.cause)
 
     def called(self, payload: Mapping[str, Any], place: Place, cause: str | None) -> None:
         """Note one call."""

@@ -8,7 +8,8 @@ is not what was approved, and until it is, the old one runs.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -16,16 +17,17 @@ from qingtuan.capabilities import archive
 from qingtuan.capabilities.bounds import faults
 from qingtuan.capabilities.definition import Definition, DefinitionRefused, Fault
 from qingtuan.capabilities.folders import Folders, Tell
+from qingtuan.capabilities.hits import page_of
 from qingtuan.capabilities.ledger import By, Held, Ledger, Use, Version
 from qingtuan.capabilities.running import Journal, as_tool, called, fault_words
 from qingtuan.capabilities.sandbox.base import Job, Limits, Sandbox
 from qingtuan.capabilities.shipped import Shipped
 from qingtuan.capabilities.store import Store
 from qingtuan.capabilities.trying import Headers, case_faults, compile_faults
-from qingtuan.capabilities.values import Asking, Called, Card, Deployed, Hit, Loaded, Page, Status, Waiting
+from qingtuan.capabilities.values import Asking, Called, Card, Deployed, Loaded, Page, Status, Waiting
 from qingtuan.capabilities.warm import Warm
 from qingtuan.clock import Clock
-from qingtuan.errors import NotAllowed, NotThere, QingtuanError, ToolFailed, UsageWrong
+from qingtuan.errors import NotAllowed, NotThere, QingtuanError, ToolFailed
 from qingtuan.identity.scopes import Reader
 from qingtuan.language import Words
 from qingtuan.storage.files import content_hash
@@ -36,7 +38,6 @@ from qingtuan.tools.tool import Tool
 SOURCE = "self-made"
 """The source of these tools in the catalog."""
 PAGE = 20
-MAX_PAGE = 100
 
 
 class Neighbours(Protocol):
@@ -115,6 +116,23 @@ class Capabilities:
     async def close(self) -> None:
         """End whatever runs."""
         await self._around.sandbox.close()
+
+    @asynccontextmanager
+    async def quiet(self) -> AsyncIterator[None]:
+        """Nothing here writes to the folders or their history until the block is left."""
+        async with self._writing, self._around.store.repository.still():
+            yield
+
+    async def cleanse(self) -> None:
+        """After somebody was erased: let nothing of the versions that went with them stay, in folders, history or mind.
+
+        Raises:
+            StorageFailed: the disk or git refuses; it is to be done again.
+        """
+        async with self._writing:
+            self._warm = Warm(self._around.rules.resident)
+            await self._folders.cleanse()
+            self.offer()
 
     async def look(self) -> None:
         """See what was changed by hand, finish what was cut off, and let go of what has run out."""
@@ -337,17 +355,13 @@ class Capabilities:
         Raises:
             UsageWrong: a cursor that no page gave.
         """
-        start = _start_of(cursor)
         if q.strip():
             names: Sequence[str] = await self._around.neighbours.find(q, reader, max(len(self._offered), 1))
         else:
             names = [name for name in self._offered if self._around.neighbours.permits(name, reader)]
         now = self._clock.now()
         found = [held for held in map(self._offered.get, names) if held is not None and not held.over(now)]
-        size = min(max(limit, 1), MAX_PAGE)
-        hits = tuple(_hit(held) for held in found[start : start + size])
-        after = start + size
-        return Page(hits, len(found), str(after) if after < len(found) else None)
+        return page_of(found, limit, cursor)
 
     def status(self) -> Status:
         """How the registry is, counted."""
@@ -454,22 +468,6 @@ def changed(before: Definition | None, after: Definition) -> tuple[str, ...]:
         return ()
     old, new = before.json, after.json
     return tuple(name for name in new if old[name] != new[name])
-
-
-def _hit(held: Held) -> Hit:
-    made = held.definition
-    return Hit(
-        held.name, made.description, made.parameters, made.tags, made.examples, made.hosts, made.kind,
-        held.version.number, held.broken,
-    )  # fmt: skip
-
-
-def _start_of(cursor: str | None) -> int:
-    if not cursor:
-        return 0
-    if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 9:
-        raise UsageWrong(Words("没有这一页。", "There is no such page."))
-    return int(cursor)
 
 
 def _overtaken(number: int, over: int) -> Words:

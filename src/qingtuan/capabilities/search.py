@@ -114,6 +114,14 @@ class CapabilitySearch:
             if scope == _SCOPE and source not in sources:
                 self.remove(source)
 
+    def scrub(self) -> None:
+        """Leave no byte on the disk of what was removed: for what must be forgotten.
+
+        Raises:
+            StorageFailed: the disk refuses.
+        """
+        self._index.scrub(_SCOPE)
+
     def find(self, query: str, role: Role, limit: int = 8, source: str | None = None) -> list[Found]:
         """The tools that people of `role` may use and that fit the query best, best first; each name once. With
         `source` only what that one offers.

@@ -7,15 +7,17 @@ hand; it is never written over.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from typing import Literal
 
 from qingtuan.capabilities.definition import Definition, DefinitionRefused
 from qingtuan.capabilities.disk import Disk, Found
 from qingtuan.capabilities.folder import FILES, definition_of, files_of
-from qingtuan.capabilities.ledger import Held, Ledger, Standing
+from qingtuan.capabilities.ledger import Held, Ledger, Standing, Version
 from qingtuan.clock import Clock
-from qingtuan.storage.files import content_hash
+from qingtuan.identity.accounts import OWNER
+from qingtuan.storage.files import cannot_write, content_hash
 from qingtuan.storage.git import Draft, Repository, Signature
 
 Seen = Literal["ours", "hand", "gone"]
@@ -67,6 +69,35 @@ class Store:
             files = written
         await self._put(name, files, held)
 
+    def forget_history(self) -> None:
+        """Do away with the history, if there is one. It says nothing that the events do not say.
+
+        Raises:
+            StorageFailed: the disk refuses.
+        """
+        git, going = self.disk.folder / ".git", self.disk.folder / _GOING
+        try:
+            shutil.rmtree(going, ignore_errors=True)
+            if git.exists():
+                git.rename(going)
+            if going.exists():
+                shutil.rmtree(going)
+        except OSError as error:
+            raise cannot_write(git, error) from error
+        self.repository = Repository(self.disk.folder, self._clock)  # what the other one knows of is gone
+
+    async def replay(self) -> None:
+        """Write the history anew from what the events say of it. Raises `StorageFailed`."""
+        for name, version in self._ledger.course():
+            definition = self._ledger.definition(version) if version is not None else None
+            written = files_of(definition) if definition is not None else {}
+            changes = {f"{name}/{file}": written.get(file) for file in FILES}
+            if await self.repository.holds(changes):
+                continue
+            signature = _signature(version)
+            when = (version.began or version.time) if version is not None else self._clock.now()
+            await self.repository.commit(Draft(changes, _message(name, version), signature, when))
+
     async def adopt(self, name: str, found: Found, held: Held) -> None:
         """Take files as they are that say what counts, in other words. Raises `StorageFailed`."""
         await self._put(name, dict(found.files), held)
@@ -99,8 +130,8 @@ class Store:
             # Made before a crash, or by the owner's own git; or there never was a commit to make.
             await repository.stage(changes)
             return await repository.head()
-        message, author = _message(name, held), held.version.author if held else "owner"
-        signature = Signature(author, f"{author}@localhost")
+        version = held.version if held is not None else None
+        message, signature = _message(name, version), _signature(version)
         return await repository.commit(Draft(kept, message, signature, self._clock.now()))
 
     @staticmethod
@@ -113,9 +144,17 @@ class Store:
         return standing.version == (held.version.number if held is not None else 0)
 
 
-def _message(name: str, held: Held | None) -> str:
-    if held is None:
+_GOING = ".gone.git"
+"""Of a history that is on its way out."""
+
+
+def _signature(version: Version | None) -> Signature:
+    author = version.author if version is not None else OWNER
+    return Signature(author, f"{author}@localhost")
+
+
+def _message(name: str, version: Version | None) -> str:
+    if version is None:
         return f"{name}: deleted\n"
-    version = held.version
     trailers = f"Event: {version.event}\nBy: {version.author}\nHow: {version.how}"
     return f"{name} v{version.number}: {' '.join(version.note.split())[:120] or 'new'}\n\n{trailers}\n"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 from decimal import Decimal
+from typing import Any
 
 from qingtuan.confirmations.visible import escaped
 from qingtuan.errors import NotThere
@@ -207,6 +208,21 @@ def _tool_finished(event: Event, language: Language) -> _Told:
     return (head, _short(payload["shown"]), *detail)
 
 
+def _capability(event: Event, language: Language) -> _Told:
+    """Where code reached out to: what left, how much came back, what was refused."""
+    payload = event.payload
+    state = _RAN if payload["ok"] else _RAN_NOT
+    head = f"{state.say(language)} {payload['name']} v{payload['version']}  {payload['seconds']:.2f} s"
+    return (head, *(_fetch(fetch, language) for fetch in payload["fetched"]))
+
+
+def _fetch(fetch: Mapping[str, Any], language: Language) -> str:
+    text = f"{fetch['method']} {fetch['url']}"
+    if fetch["refused"]:
+        return f"{_REFUSED.say(language)} {text}: {fetch['refused']}"
+    return f"→ {text}  {_BYTES.say(language).format(**fetch)}"
+
+
 def _question(event: Event, language: Language) -> _Told:
     payload = event.payload
     return (f"{_QUESTION.say(language)} {payload['code']}: {_short(payload['summary'])}",)
@@ -261,6 +277,7 @@ _TELLERS: dict[Kind, Callable[[Event, Language], _Told]] = {
     Kind.MODEL_FAILED: _failed,
     Kind.TOOL_STARTED: _tool_started,
     Kind.TOOL_FINISHED: _tool_finished,
+    Kind.CAPABILITY_CALLED: _capability,
     Kind.CONFIRMATION_ASKED: _question,
     Kind.CONFIRMATION_ANSWERED: _question_answered,
     Kind.MESSAGE_SENT: _sent,
@@ -309,6 +326,10 @@ _NOT_AGAIN = Words("，不再试", "; given up")
 _TOOL = Words("工具", "tool")
 _STANDING = Words("没有先问：按授权 #{number}", "without asking, as allowed under #{number}")
 _RESULT = Words("结果", "result of")
+_RAN = Words("代码跑完了", "code ran:")
+_RAN_NOT = Words("代码没跑成", "code failed:")
+_REFUSED = Words("没让出去", "not let out:")
+_BYTES = Words("{status}，发出 {sent} 字节，收到 {received}", "{status}, {sent} bytes out, {received} in")
 _QUESTION = Words("等确认", "question")
 _QUESTION_ANSWERED = Words("确认的回答：", "the question was answered:")
 _BY_CODE = Words("（系统写的）", " (by code)")

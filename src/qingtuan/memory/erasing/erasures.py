@@ -102,11 +102,16 @@ class Erasures:
         self._places = places
         self._lock = asyncio.Lock()
         self._interrupt: Callable[[], Awaitable[None]] = _nothing_runs
+        self._elsewhere: Callable[[], Awaitable[None]] = _nothing_runs
 
     def interrupt_before(self, interrupt: Callable[[], Awaitable[None]]) -> None:
         """Have this called before each erasure: it ends what reads along in the background, which would write down
         again what it has read."""
         self._interrupt = interrupt
+
+    def finish_with(self, elsewhere: Callable[[], Awaitable[None]]) -> None:
+        """Have this called in each erasure, after the record: it takes what went out of what another part keeps."""
+        self._elsewhere = elsewhere
 
     async def carry_out(self, begin: Callable[[], Event], tell: Tell = nothing) -> Erased:
         """Erase what `begin` says: it is called once, when everything is at rest, and clears the record.
@@ -181,6 +186,7 @@ class Erasures:
             tell("files", 0)
             self._leave_files(plan)
             self._leave_people(plan)
+            await self._elsewhere()
             with self._log.transaction(durable=True):
                 self._log.database.execute("DELETE FROM parts WHERE hash = ?", (event.payload["plan"],))
         tell("database", 0)
