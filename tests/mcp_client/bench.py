@@ -15,6 +15,7 @@ from qingtuan.events.log import Log
 from qingtuan.home import Home
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.ids import Ids
+from qingtuan.mcp_client.asking import People
 from qingtuan.mcp_client.pins import Pins, project
 from qingtuan.mcp_client.reading import read
 from qingtuan.mcp_client.server import Surroundings
@@ -60,13 +61,14 @@ class Bench:
         self.told: list[str] = []
         """Names of servers, each time their tools changed."""
         self.reports: list[str] = []
+        self.people: People | None = None
+        """Whom servers may ask, from the next `begin`."""
         self.servers = Servers(lambda: read(home.mcp_file, {}), self._around())
 
     def _around(self) -> Surroundings:
-        home = self.home
-        return Surroundings(
-            self.clock, Pins(self.log), home.index / "mcp", MediaStore(home.media), home.logs, self._changed
-        )
+        home, pins = self.home, Pins(self.log)
+        media = MediaStore(home.media)
+        return Surroundings(self.clock, pins, home.index / "mcp", media, home.logs, self._changed, self.people)
 
     def _changed(self, name: str, tools: Sequence[Tool]) -> None:
         self.offered[name] = tuple(tools)

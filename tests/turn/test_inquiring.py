@@ -145,7 +145,21 @@ async def test_a_choice_is_named_by_its_label_or_its_words(
     question = await asked(world)
     assert "1. 「`一楼`」\n2. 「`二楼`」" in question.text
     await world.say(said)
-    assert program.replies == [Reply("answered", ("一楼", "二楼")[choice], choice)]
+    assert program.replies == [Reply("answered", ("一楼", "二楼")[choice], choice, (choice,))]
+
+
+@pytest.mark.parametrize(
+    ("said", "picks"), [("1 3", (0, 2)), ("三 层，一楼", (0, 2)), ("2", (1,)), ("3、1、1", (0, 2))]
+)
+async def test_several_may_be_chosen(world: World, program: Program, said: str, picks: tuple[int, ...]) -> None:
+    choices = ("一楼", "二楼", "三 层")
+    program.inquiry = Inquiry(
+        asker="library", kind="server", text="哪几层？", choices=choices, values=("1F", "二楼", "3F"), several=True
+    )
+    question = await asked(world)
+    assert "1. 「`一楼`」（交给它的是「`1F`」）\n2. 「`二楼`」\n" in question.text
+    await world.say(said)
+    assert program.replies[0].picks == picks
 
 
 async def test_choices_that_are_numbers_have_letters(world: World, program: Program) -> None:
@@ -153,7 +167,7 @@ async def test_choices_that_are_numbers_have_letters(world: World, program: Prog
     question = await asked(world)
     assert "A. 「`2`」\nB. 「`1`」" in question.text
     await world.say("1")
-    assert program.replies == [Reply("answered", "1", 1)]
+    assert program.replies == [Reply("answered", "1", 1, (1,))]
 
 
 async def test_what_is_no_choice_is_said_so_three_times_at_most(world: World, program: Program) -> None:

@@ -240,14 +240,15 @@ class App:
             ready=media.collector.ready,
             pictures=Pictures(media, settings.media.text_chars),
         )
-        programs = programs_of(home, settings, log, media.store, catalog)
+        inquiring = Inquiring(kit)
+        programs = programs_of(home, settings, record, media.store, catalog, inquiring)
         queues, afterwards = SessionQueues(), Afterwards(kit, chores_of(kit, parts, settings))
         work = Work(kit, queues, lambda turn, _: afterwards.turn_ended(turn.session))
         identity = identity_of(work, parts, settings)
         capabilities = capabilities_of(home, settings, log, catalog, partial(tell_owner, kit))
         commands = commands_of(home, work, parts, Sources(programs, capabilities), afterwards, identity)
         digest = Digest(work, parts.reviewing, digest_rules(settings))
-        desk = Desk(work, commands, identity.gate, partial(stands_for, digest), identity.linking, Inquiring(kit))
+        desk = Desk(work, commands, identity.gate, partial(stands_for, digest), identity.linking, inquiring)
         return cls(
             home=home,
             settings=settings,
@@ -265,7 +266,7 @@ class App:
             programs=programs,
             capabilities=capabilities,
             keys=key_book,
-            mcp_service=mcp_service_of(kit, parts, desk.inquiring),
+            mcp_service=mcp_service_of(kit, parts, inquiring),
             afterwards=afterwards,
             keeper=Keeper(home, clock, partial(at_rest, parts.store, capabilities)),
             _release_claim=release,

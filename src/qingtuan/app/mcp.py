@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from qingtuan.app.tools import wanted
 from qingtuan.capabilities.catalog import Catalog
-from qingtuan.clock import Clock
+from qingtuan.confirmations.inquiry import Asks, Inquiry, Recipient
 from qingtuan.errors import SettingsWrong
-from qingtuan.events.log import Log
 from qingtuan.home import Home
 from qingtuan.language import Words
+from qingtuan.mcp_client.asking import Question, Said
 from qingtuan.mcp_client.config import Configured
 from qingtuan.mcp_client.pins import Pins
 from qingtuan.mcp_client.reading import read
@@ -21,21 +22,30 @@ from qingtuan.mcp_client.servers import Servers
 from qingtuan.media.store import MediaStore
 from qingtuan.settings import Settings
 from qingtuan.settings.dotenv import read_dotenv
-from qingtuan.tools.tool import Tool
+from qingtuan.tools.tool import Tool, ToolContext
+from qingtuan.turn.kit import Record
 
 
-def servers_of(home: Home, settings: Settings, log: Log, clock: Clock, media: MediaStore, catalog: Catalog) -> Servers:
+def servers_of(
+    home: Home, settings: Settings, record: Record, media: MediaStore, catalog: Catalog, asks: Asks
+) -> Servers:
     """The servers of a data folder; none of them is started yet. What each offers stands in `catalog`, first from here:
-    tools that are known from the cache need no start.
+    tools that are known from the cache need no start. What they ask people goes through `asks`.
 
-    `log` needs the projection of `mcp_client.pins`.
+    The log of `record` needs the projection of `mcp_client.pins`.
     """
 
     def changed(name: str, tools: Sequence[Tool]) -> None:
         catalog.put(f"mcp {name}", wanted(tools, settings))
 
     around = Surroundings(
-        clock=clock, pins=Pins(log), cache=home.index / "mcp", media=media, logs=home.logs, changed=changed
+        clock=record.clock,
+        pins=Pins(record.log),
+        cache=home.index / "mcp",
+        media=media,
+        logs=home.logs,
+        changed=changed,
+        people=AskedInTurn(asks),
     )
     servers = Servers(lambda: configured(home, settings), around)
     catalog.follow(ServerSupply(servers))
@@ -53,6 +63,34 @@ def _variables(home: Home) -> Mapping[str, str]:
         return read_dotenv(home.secrets_file) | dict(os.environ)
     except SettingsWrong:
         return os.environ  # that the file is broken is said where the settings are read
+
+
+@dataclass(frozen=True, slots=True)
+class AskedInTurn:
+    """Asks the person whose turn called a server."""
+
+    asks: Asks
+
+    async def ask(self, question: Question, context: ToolContext) -> Said:
+        inquiry = Inquiry(
+            asker=question.server,
+            kind="server",
+            text=question.text,
+            choices=question.choices,
+            values=question.values,
+            several=question.several,
+            hint=question.hint,
+            link=question.link,
+            may_skip=question.may_skip,
+            trusted=question.trusted,
+            lasts=_LASTS,
+        )
+        reply = await self.asks.ask(inquiry, Recipient(context.reader.person, context.turn))
+        return Said("cancelled" if reply.kind == "expired" else reply.kind, reply.text, reply.picks)
+
+
+_LASTS = timedelta(minutes=10)
+"""A session waits for the answer, and so does the server."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from qingtuan.a2a_client.talks import Talks
 from qingtuan.app.mcp import ServerSupply, servers_of
 from qingtuan.app.tools import wanted
 from qingtuan.capabilities.catalog import Catalog, Supply
+from qingtuan.confirmations.inquiry import Asks
 from qingtuan.errors import SettingsWrong
 from qingtuan.events.log import Log
 from qingtuan.home import Home
@@ -26,6 +27,7 @@ from qingtuan.servers.a2a.book import hops_of
 from qingtuan.settings import Settings
 from qingtuan.settings.dotenv import read_dotenv
 from qingtuan.tools.tool import Tool
+from qingtuan.turn.kit import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +38,12 @@ class Programs:
     agents: Agents
 
 
-def programs_of(home: Home, settings: Settings, log: Log, media: MediaStore, catalog: Catalog) -> Programs:
+def programs_of(
+    home: Home, settings: Settings, record: Record, media: MediaStore, catalog: Catalog, asks: Asks
+) -> Programs:
     """The servers and agents of a data folder; none of them is started or asked yet."""
-    servers = servers_of(home, settings, log, log.clock, media, catalog)
-    return Programs(servers, _agents(home, settings, log, media, catalog, servers))
+    servers = servers_of(home, settings, record, media, catalog, asks)
+    return Programs(servers, _agents(home, settings, record.log, media, catalog, servers))
 
 
 def _agents(home: Home, settings: Settings, log: Log, media: MediaStore, catalog: Catalog, servers: Servers) -> Agents:

@@ -92,6 +92,7 @@ class InquiryBook:
             "choices": list(inquiry.choices),
             "text": message_of(inquiry, code, language, in_turn=place.turn is not None),
             "may_skip": inquiry.may_skip,
+            "several": inquiry.several,
             "trusted": inquiry.trusted,
             "expires": (self._clock.now() + inquiry.lasts).isoformat(),
         }
@@ -179,6 +180,7 @@ def _asked(row: Row) -> Asked:
         choices=tuple(payload["choices"]),
         text=payload["text"],
         may_skip=payload["may_skip"],
+        several=payload["several"],
         trusted=payload["trusted"],
         expires=_moment(row["expires"]),
         state=row["state"],

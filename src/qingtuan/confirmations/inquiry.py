@@ -39,6 +39,10 @@ class Inquiry:
     """What it asks, in its own words."""
     choices: tuple[str, ...] = ()
     """In its own words; with any, only one of them is an answer. At most `MAX_CHOICES`."""
+    values: tuple[str, ...] = ()
+    """What the program gets for each choice, where that may be something else than it says."""
+    several: bool = False
+    """Whether an answer may be several of the choices."""
     hint: Words | None = None
     """A line of ours: what is expected, or what was wrong with the answer before."""
     link: str = ""
@@ -69,7 +73,9 @@ class Reply:
     text: str = ""
     """The person's own words; of a choice its text."""
     choice: int | None = None
-    """Which of the choices, from 0."""
+    """Which of the choices, from 0; the first of several."""
+    picks: tuple[int, ...] = ()
+    """All of them, where there may be several."""
     why: Words | None = None
     """Why nobody was asked."""
 
@@ -100,6 +106,7 @@ class Asked:
     text: str
     """The whole message, as it was sent."""
     may_skip: bool
+    several: bool
     trusted: bool
     expires: datetime
     state: State

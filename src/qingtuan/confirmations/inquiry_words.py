@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import zip_longest
 
 from qingtuan.confirmations import visible
 from qingtuan.confirmations.inquiry import MAX_CHOICE, MAX_CHOICES, MAX_TEXT, Asker, Inquiry
@@ -26,8 +27,11 @@ def message_of(inquiry: Inquiry, code: str, language: Language, *, in_turn: bool
     if inquiry.link:
         lines.append(_LINK.say(language).format(link=visible.shown(inquiry.link, language, limit=MAX_TEXT)))
     choices = inquiry.choices[:MAX_CHOICES]
-    for label, choice in zip(labels(choices), choices, strict=True):
-        lines.append(f"{label}. {visible.shown(choice, language, limit=MAX_CHOICE)}")
+    for label, choice, value in zip_longest(labels(choices), choices, inquiry.values[: len(choices)]):
+        # Whoever reads only what a choice calls itself must not send something else.
+        behind = value is not None and folded(value) != folded(choice)
+        sends = _SENDS.say(language).format(value=visible.shown(value, language, limit=MAX_CHOICE)) if behind else ""
+        lines.append(f"{label}. {visible.shown(choice, language, limit=MAX_CHOICE)}{sends}")
     if inquiry.hint is not None:
         lines.append(inquiry.hint.say(language))
     if asks_for_secret(inquiry.text):
@@ -39,8 +43,9 @@ def message_of(inquiry: Inquiry, code: str, language: Language, *, in_turn: bool
 def _ending(inquiry: Inquiry, code: str, language: Language, *, in_turn: bool) -> str:
     free, choosing = (_SAY, _CHOOSE) if in_turn else (_SAY_LATER, _CHOOSE_LATER)
     how = choosing if inquiry.choices else free
+    several = _SEVERAL.say(language) if inquiry.several else ""
     skip = _SKIP.say(language) if inquiry.may_skip else ""
-    return f"{how.say(language).format(code=code)}{skip}"
+    return f"{how.say(language).format(code=code)}{several}{skip}"
 
 
 def who(kind: Asker, name: str, language: Language) -> str:
@@ -69,6 +74,18 @@ def chosen(text: str, choices: tuple[str, ...]) -> int | None:
     by_label = [place for place, label in enumerate(labels(choices)) if folded(label) == said]
     found = set(by_text or by_label)
     return found.pop() if len(found) == 1 else None
+
+
+def picked(text: str, choices: tuple[str, ...]) -> tuple[int, ...] | None:
+    """Which choices somebody means who may name several, in the order of the choices; None if one of the words is none
+    of them."""
+    if (one := chosen(text, choices)) is not None:
+        return (one,)
+    for between in (r"[\n,，、;；]+", r"[\s,，、;；]+"):
+        found = [chosen(part, choices) for part in re.split(between, text.strip()) if part.strip()]
+        if found and all(place is not None for place in found):
+            return tuple(sorted({place for place in found if place is not None}))
+    return None
 
 
 _MARKS = " \t\r\n。.!,、…"
@@ -130,4 +147,6 @@ _CHOOSE_LATER = Words(
     "回编号，或发「/回答 {code} 编号」；不回答就发「取消 {code}」。",
     "Reply with a label, or send “/answer {code} LABEL”; to decline, “cancel {code}”.",
 )
+_SENDS = Words("（交给它的是{value}）", " (it gets {value})")
+_SEVERAL = Words("可以选几个，用逗号隔开。", " Several may be named, with commas between.")
 _SKIP = Words("可以不填：回「跳过」。", " It may be left open: say “skip”.")

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Literal
 
 from qingtuan.confirmations.inquiry import Asked
-from qingtuan.confirmations.inquiry_words import chosen, folded, held_back
+from qingtuan.confirmations.inquiry_words import chosen, folded, held_back, picked
 from qingtuan.identity.codes import ALPHABET
 
 Verdict = Literal["answered", "skipped", "declined", "misfit", "secret", "which", "closed"]
@@ -29,7 +29,8 @@ class Response:
     verdict: Verdict
     asked: Asked | None = None
     text: str = ""
-    choice: int | None = None
+    picks: tuple[int, ...] = ()
+    """Which choices."""
     which: Sequence[Asked] = ()
     """The questions that may be meant, if it is not clear."""
 
@@ -83,7 +84,7 @@ def unnamed(said: Spoken, opened: Sequence[Asked], session: str, *, others: bool
     if others or len(opened) != 1 or not _after(said, opened[0]) or not opened[0].certain:
         return None
     found = judged(said.text, opened[0])
-    return found if found.verdict == "declined" or found.choice is not None else None
+    return found if found.verdict == "declined" or found.picks else None
 
 
 def judged(text: str, asked: Asked) -> Response:
@@ -94,10 +95,11 @@ def judged(text: str, asked: Asked) -> Response:
     if asked.may_skip and word in _SKIP:
         return Response("skipped", asked)
     if asked.choices:
-        place = chosen(text, asked.choices)
-        if place is None:
+        one = chosen(text, asked.choices)
+        picks = picked(text, asked.choices) if asked.several else (one,) if one is not None else None
+        if picks is None:
             return Response("misfit", asked)
-        return Response("answered", asked, asked.choices[place], place)
+        return Response("answered", asked, ", ".join(asked.choices[place] for place in picks), picks)
     if not text.strip():
         return Response("misfit", asked)
     if not asked.trusted and held_back(asked.question, text):

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from qingtuan.clock import Clock
 from qingtuan.errors import ToolFailed
 from qingtuan.mcp_client import failures
+from qingtuan.mcp_client.asking import People
+from qingtuan.mcp_client.calling import MAX_ROUNDS, Calling, Calls
 from qingtuan.mcp_client.config import Command, ServerConfig
 from qingtuan.mcp_client.definition import SENTENCE, Raw, without_secrets
 from qingtuan.mcp_client.failures import Broken, Garbled, Reason, TimedOut
@@ -24,7 +26,9 @@ from qingtuan.mcp_client.journal import Journal
 from qingtuan.mcp_client.listing import MAX_CHARS, MAX_TOOLS
 from qingtuan.mcp_client.sieve import Sieve, SievedRead, SievedWrite
 from qingtuan.mcp_client.troubles import Troubles
+from qingtuan.tools.patience import LONGEST, Allowance
 from qingtuan.tools.plain import covered, line
+from qingtuan.tools.tool import ToolContext
 
 if TYPE_CHECKING:
     import anyio
@@ -59,6 +63,8 @@ class Told:
     """The server says that its tools are others."""
     ended: Callable[[Connection], None]
     """A connection that was open is over, whoever ended it."""
+    people: People | None = None
+    """Whom the server may ask while it works on a call."""
 
 
 class Connection:
@@ -73,6 +79,7 @@ class Connection:
         self._sieve = Sieve(clock, journal, told.changed)
         self._told = told
         self._troubles = Troubles()
+        self._calls = Calls(config, told.people)
         self.legacy = legacy
         self._ready = asyncio.Event()
         self._closing = asyncio.Event()
@@ -146,6 +153,7 @@ class Connection:
                 mode="legacy" if self.legacy else "auto",
                 client_info=Implementation(name="qingtuan", version=version("qingtuan")),
                 read_timeout_seconds=self._config.start_timeout,
+                elicitation_callback=self._calls.asked if self._calls.can_ask else None,
                 cache=None,
             )
             async with client, anyio.create_task_group() as group:
@@ -169,7 +177,9 @@ class Connection:
             return stdio_transport(way, self._journal)
         from qingtuan.mcp_client.http import http_transport
 
-        return http_transport(way, self._troubles, self._config.timeout + self._config.start_timeout)
+        # An answer may be silent for as long as a person thinks; how long a call may take is counted by itself.
+        patience = LONGEST if self._calls.can_ask else 0.0
+        return http_transport(way, self._troubles, self._config.timeout + self._config.start_timeout + patience)
 
     async def _watch(self) -> None:
         """The end of a program ends the connection: the SDK says so only to whoever asks something."""
@@ -236,9 +246,10 @@ class Connection:
         return Listed(raws[:MAX_TOOLS], max(0, len(raws) - MAX_TOOLS))
 
     async def call(
-        self, name: str, arguments: dict[str, Any], seconds: float, progress: Progress
+        self, name: str, arguments: dict[str, Any], seconds: float, context: ToolContext, progress: Progress
     ) -> mcp_types.CallToolResult:
-        """Call a tool. Being cancelled, or running out of time, tells the server to stop.
+        """Call a tool. Being cancelled, or running out of time, tells the server to stop. While the person of `context`
+        is asked something, no time passes.
 
         Raises:
             ToolFailed: the server refused, by its own words.
@@ -249,17 +260,31 @@ class Connection:
         from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult
         from pydantic import TypeAdapter
 
-        request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=arguments))
         kinds: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
-        result: CallToolResult | InputRequiredResult = await self._asked(
-            self._session.send_request(
-                request, kinds, request_read_timeout_seconds=seconds, progress_callback=progress
-            ),
-            seconds,
-        )
-        if isinstance(result, InputRequiredResult):
-            raise ToolFailed(failures.ASKS)
-        return result
+        again: dict[str, Any] = {}
+        with self._calls.begun(context, seconds) as calling:
+            for rounds in range(MAX_ROUNDS):
+                request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=arguments, **again))
+                result = await self._answered(request, kinds, calling, progress)
+                if isinstance(result, CallToolResult):
+                    return result
+                answers = await calling.answers(result, rounds)
+                again = {"input_responses": answers, "request_state": result.request_state}
+        raise ToolFailed(failures.ASKS_TOO_MUCH)
+
+    async def _answered(self, request: Any, kinds: Any, calling: Calling, progress: Progress) -> Any:
+        """The answer to a call, within its time. What has to be dealt with at an address first is, and then the call is
+        made once more."""
+        for last in (False, True):
+            asking = self._session.send_request(
+                request, kinds, request_read_timeout_seconds=None, progress_callback=progress
+            )
+            try:
+                return await self._asked(asking, calling.allowance)
+            except _AddressFirst as error:
+                if last or not await calling.visited(error.data):
+                    raise ToolFailed(failures.ADDRESS_FIRST) from None
+        raise AssertionError("unreachable")
 
     @property
     def _session(self) -> Any:
@@ -267,21 +292,46 @@ class Connection:
             raise Broken(failures.OVER, sent=False)
         return self._client.session
 
-    async def _asked(self, asking: Awaitable[Any], seconds: float) -> Any:
+    async def _asked(self, asking: Awaitable[Any], seconds: float | Allowance) -> Any:
         from mcp import MCPError
+        from mcp_types import URL_ELICITATION_REQUIRED
         from pydantic import ValidationError
 
+        allowance = Allowance(seconds) if isinstance(seconds, (int, float)) else seconds
         try:
-            # The SDK's own time begins when the server took the question; one that takes nothing is no better.
-            async with asyncio.timeout(seconds + 1):
-                return await asking
+            return await _within(asking, allowance)
         except TimeoutError:
             raise TimedOut from None
         except ValidationError as error:
             raise Garbled(failures.GARBLED, detail=str(error.error_count())) from None
         except MCPError as error:
+            if error.code == URL_ELICITATION_REQUIRED and self._troubles.of(error.data) is None:
+                raise _AddressFirst(error.data) from None
             over = self._sieve.ended.is_set() or not self.alive
             raise failures.of_answer(error, self._config, self._troubles, over=over) from None
+
+
+class _AddressFirst(ToolFailed):
+    """A server wants addresses to be dealt with before it does what it was asked."""
+
+    def __init__(self, data: Any) -> None:
+        super().__init__(failures.ADDRESS_FIRST)
+        self.data = data
+
+
+async def _within(asking: Awaitable[Any], allowance: Allowance) -> Any:
+    """What comes of it before the time is used up. Raises `TimeoutError`. Whoever is cancelled cancels it, too."""
+    work, over = asyncio.ensure_future(asking), asyncio.ensure_future(allowance.over())
+    try:
+        await asyncio.wait([work, over], return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            raise TimeoutError
+        return work.result()
+    finally:
+        over.cancel()
+        if not work.done():
+            work.cancel()
+            await asyncio.wait([work], timeout=_LEAVE)
 
 
 async def connected(

@@ -158,7 +158,15 @@ def _not_started(error: OSError | ValueError, command: Command) -> Words:
 OVER = Words("和它的连接断了。", "The connection to it is over.")
 GARBLED = Words("它的回答不合 MCP 的规定，读不了。", "Its answer is not as MCP has it and cannot be read.")
 LARGE = Words("它的回答超过 4 MB，没有读。", "Its answer is larger than 4 MB and was not read.")
-ASKS = Words("它要当场问人，这里还不能这样问。", "It wants to ask a person something, which cannot be done here yet.")
+ASKS_TOO_MUCH = Words("它问个没完，没有再问下去。", "It asks without end; it was not asked further.")
+WANTS_MORE = Words(
+    "它要用我的模型或看这里的文件夹，这些不给服务器。",
+    "It wants my model or the folders of this machine, which no server is given.",
+)
+ADDRESS_FIRST = Words(
+    "它要人先打开一个地址办好一件事，还没有办。",
+    "It wants a person to deal with something at an address first, and that is not done.",
+)
 _ENDED_AT_ONCE = Words("程序刚启动就退出了。", "The program ended as soon as it was started.")
 _ENDED = Words("程序自己退出了。", "The program ended by itself.")
 _FLOOD = Words("它不停地发消息，已经断开。", "It sends without end and was cut off.")

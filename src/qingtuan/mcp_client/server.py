@@ -17,6 +17,7 @@ from qingtuan.errors import NotThere, OutcomeUnknown, ServerDown, ToolFailed, To
 from qingtuan.identity.trust import Risk
 from qingtuan.language import Words
 from qingtuan.mcp_client import listing as lists
+from qingtuan.mcp_client.asking import People
 from qingtuan.mcp_client.config import ServerConfig
 from qingtuan.mcp_client.connection import Connection, Told, connected
 from qingtuan.mcp_client.definition import Definition
@@ -72,6 +73,8 @@ class Surroundings:
     """Where files that they send are kept."""
     logs: Path
     changed: Changed
+    people: People | None = None
+    """Whom servers may ask something; None for nobody."""
 
 
 class Server:
@@ -205,7 +208,7 @@ class Server:
 
     async def _opened(self) -> Connection:
         around = self._around
-        told = Told(self._changed, self._lost)
+        told = Told(self._changed, self._lost, around.people)
         connection = await connected(self.config, around.clock, self._journal, told, legacy=self._legacy)
         self._legacy = connection.legacy
         return connection
@@ -368,7 +371,7 @@ class Server:
         except TimeoutError:
             raise ToolFailed(self._not_started(_BUSY)) from None
         try:
-            answer = await connection.call(tool.name, arguments, self.config.timeout, progress)
+            answer = await connection.call(tool.name, arguments, self.config.timeout, context, progress)
         except TimedOut as error:
             self._mute += 1
             if self._mute >= _MUTE:

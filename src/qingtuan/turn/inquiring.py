@@ -232,7 +232,8 @@ class Inquiring:
         if not self._book.take(asked.event, kind, by=place.person or "", message=received.event.id):
             return None, _CLOSED
         words = _DECLINED if kind == "declined" else None if asked.place.turn is not None else _HANDED_ON
-        return Reply(kind, response.text, response.choice), words
+        first = response.picks[0] if response.picks else None
+        return Reply(kind, response.text, first, response.picks), words
 
     def _words(self, words: Words, response: Response, asked: Asked | None, language: Language) -> str:
         name = who(asked.kind, asked.asker, language) if asked is not None else ""
