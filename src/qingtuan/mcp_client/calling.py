@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from qingtuan.clock import Clock
 from qingtuan.errors import ToolFailed
 from qingtuan.mcp_client import failures
 from qingtuan.mcp_client.asking import People
@@ -34,6 +35,7 @@ class Calling:
 
     context: ToolContext
     allowance: Allowance
+    clock: Clock
     eliciting: Eliciting | None
     """None where nobody can be asked."""
     questions: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -72,7 +74,7 @@ class Calling:
         if not all(isinstance(request, ElicitRequest) for request in requests.values()):
             raise ToolFailed(failures.WANTS_MORE)
         if not requests:
-            await asyncio.sleep(_PAUSE * (rounds + 1))
+            await self.clock.sleep(_PAUSE * (rounds + 1))
             return None
         found = {}
         for key, request in requests.items():
@@ -107,8 +109,9 @@ class Calling:
 class Calls:
     """All calls of one connection that are being worked on."""
 
-    def __init__(self, config: ServerConfig, people: People | None) -> None:
+    def __init__(self, config: ServerConfig, people: People | None, clock: Clock) -> None:
         self._config = config
+        self._clock = clock
         self._people = people
         self._open: list[Calling] = []
 
@@ -121,7 +124,7 @@ class Calls:
     def begun(self, context: ToolContext, seconds: float) -> Iterator[Calling]:
         """A call, until the block is left; its questions end with it."""
         eliciting = Eliciting(self._config, self._people, context) if self._people is not None else None
-        calling = Calling(context, Allowance(seconds), eliciting)
+        calling = Calling(context, Allowance(seconds), self._clock, eliciting)
         self._open.append(calling)
         try:
             yield calling

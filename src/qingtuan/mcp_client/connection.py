@@ -24,6 +24,7 @@ from qingtuan.mcp_client.definition import SENTENCE, Raw, without_secrets
 from qingtuan.mcp_client.failures import Broken, Garbled, Reason, TimedOut
 from qingtuan.mcp_client.journal import Journal
 from qingtuan.mcp_client.listing import MAX_CHARS, MAX_TOOLS
+from qingtuan.mcp_client.resources import Page
 from qingtuan.mcp_client.sieve import Sieve, SievedRead, SievedWrite
 from qingtuan.mcp_client.troubles import Troubles
 from qingtuan.tools.patience import LONGEST, Allowance
@@ -79,7 +80,7 @@ class Connection:
         self._sieve = Sieve(clock, journal, told.changed)
         self._told = told
         self._troubles = Troubles()
-        self._calls = Calls(config, told.people)
+        self._calls = Calls(config, told.people, clock)
         self.legacy = legacy
         self._ready = asyncio.Event()
         self._closing = asyncio.Event()
@@ -257,27 +258,70 @@ class Connection:
             TimedOut: no answer within `seconds`.
             Garbled: there was an answer, and it cannot be read.
         """
-        from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult
+        from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
+
+        def request(again: dict[str, Any]) -> CallToolRequest:
+            return CallToolRequest(params=CallToolRequestParams(name=name, arguments=arguments, **again))
+
+        with self._calls.begun(context, seconds) as calling:
+            return await self._in_rounds(request, CallToolResult, calling, progress)  # type: ignore[no-any-return]
+
+    async def read(
+        self, uri: str, seconds: float, context: ToolContext, progress: Progress
+    ) -> mcp_types.ReadResourceResult:
+        """Read a resource. Raises as `call`."""
+        from mcp_types import ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult
+
+        def request(again: dict[str, Any]) -> ReadResourceRequest:
+            return ReadResourceRequest(params=ReadResourceRequestParams(uri=uri, **again))
+
+        with self._calls.begun(context, seconds) as calling:
+            return await self._in_rounds(request, ReadResourceResult, calling, progress)  # type: ignore[no-any-return]
+
+    async def resources(self, cursor: str | None, seconds: float) -> Page:
+        """A page of what can be read. Raises as `call`."""
+        from mcp_types import PaginatedRequestParams
+
+        params = PaginatedRequestParams(cursor=cursor)
+        found = await self._asked(self._session.list_resources(params=params), seconds)
+        if cursor is not None:
+            return Page(found.resources, next=found.next_cursor)
+        try:
+            templates = await self._asked(self._session.list_resource_templates(), seconds)
+        except ToolFailed:  # many servers have none, and say that they do not know the question
+            return Page(found.resources, next=found.next_cursor)
+        return Page(found.resources, templates.resource_templates, found.next_cursor)
+
+    @property
+    def has_resources(self) -> bool:
+        """Whether the server says that there is something to be read."""
+        return self._client is not None and self._client.server_capabilities.resources is not None
+
+    async def _in_rounds(
+        self, request: Callable[[dict[str, Any]], Any], kind: type[Any], calling: Calling, progress: Progress
+    ) -> Any:
+        """The answer to a request that is made again with what the server asks for meanwhile (2026-07-28)."""
+        from mcp_types import InputRequiredResult
         from pydantic import TypeAdapter
 
-        kinds: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
+        either: Any = kind | InputRequiredResult
+        kinds: TypeAdapter[Any] = TypeAdapter(either)
         again: dict[str, Any] = {}
-        with self._calls.begun(context, seconds) as calling:
-            for rounds in range(MAX_ROUNDS):
-                request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=arguments, **again))
-                result = await self._answered(request, kinds, calling, progress)
-                if isinstance(result, CallToolResult):
-                    return result
-                answers = await calling.answers(result, rounds)
-                again = {"input_responses": answers, "request_state": result.request_state}
+        for rounds in range(MAX_ROUNDS):
+            result = await self._answered(request(again), kinds, calling, progress)
+            if isinstance(result, kind):
+                return result
+            answers = await calling.answers(result, rounds)
+            again = {"input_responses": answers, "request_state": result.request_state}
         raise ToolFailed(failures.ASKS_TOO_MUCH)
 
     async def _answered(self, request: Any, kinds: Any, calling: Calling, progress: Progress) -> Any:
         """The answer to a call, within its time. What has to be dealt with at an address first is, and then the call is
         made once more."""
         for last in (False, True):
+            # Its own time is no matter of the SDK's, which would go on with it while a person thinks.
             asking = self._session.send_request(
-                request, kinds, request_read_timeout_seconds=None, progress_callback=progress
+                request, kinds, request_read_timeout_seconds=2 * LONGEST, progress_callback=progress
             )
             try:
                 return await self._asked(asking, calling.allowance)

@@ -37,6 +37,8 @@ class Listing:
     """Its own name and version, in its own words."""
     raw: tuple[Raw, ...] = ()
     """The same tools as JSON, for the cache."""
+    resources: bool = False
+    """Whether there is something to be read beside them."""
 
 
 def listing_of(raws: Iterable[Mapping[str, Any]], server: str, more: int = 0, *, prefix: str = "") -> Listing:
@@ -78,7 +80,8 @@ def load(folder: Path, key: str) -> Listing | None:
             return None
         left_out = tuple(LeftOut(one["name"], Words(one["zh"], one["en"])) for one in found["left_out"])
         raws = tuple(found["tools"])
-        return Listing(tuple(map(definition_of, raws)), left_out, str(found["server"]), raws)
+        read = found.get("resources") is True
+        return Listing(tuple(map(definition_of, raws)), left_out, str(found["server"]), raws, read)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -86,7 +89,8 @@ def load(folder: Path, key: str) -> Listing | None:
 def save(folder: Path, key: str, listing: Listing) -> None:
     """Keep a list. A disk that refuses costs nothing but the next start's time."""
     left_out = [{"name": one.name, "zh": one.why.zh, "en": one.why.en} for one in listing.left_out]
-    found = {"version": _VERSION, "server": listing.server, "left_out": left_out, "tools": listing.raw}
+    facts = {"version": _VERSION, "server": listing.server, "resources": listing.resources}
+    found = {**facts, "left_out": left_out, "tools": listing.raw}
     try:
         write_atomic(_path(folder, key), json.dumps(found).encode())
     except StorageFailed:

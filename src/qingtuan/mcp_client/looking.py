@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from qingtuan.clock import Clock
@@ -42,13 +42,15 @@ async def look(config: ServerConfig, pinned: Pinned | None, clock: Clock, logs: 
         try:
             async with asyncio.timeout(config.start_timeout):
                 listed = await connection.tools()
+            resources = connection.has_resources
         finally:
             await connection.close()
     except (Broken, TimedOut, Garbled, ToolFailed) as error:
         return Look(config, error=reason_of(error).whole)
     except TimeoutError:
         return Look(config, error=TimedOut().words)
-    listing = await asyncio.to_thread(listing_of, listed.raws, connection.server, listed.more, prefix=config.prefix)
+    found = await asyncio.to_thread(listing_of, listed.raws, connection.server, listed.more, prefix=config.prefix)
+    listing = replace(found, resources=resources)
     return Look(config, offer_of(config, listing, pinned or _as_seen(config, listing)), listing.server)
 
 

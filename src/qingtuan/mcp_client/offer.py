@@ -12,6 +12,7 @@ from qingtuan.mcp_client.config import ServerConfig
 from qingtuan.mcp_client.definition import Definition, LeftOut
 from qingtuan.mcp_client.listing import Listing
 from qingtuan.mcp_client.pins import Change, Pinned, changes
+from qingtuan.mcp_client.resources import READING
 from qingtuan.storage.files import content_hash
 from qingtuan.tools.strict_json import canonical
 from qingtuan.tools.tool import Tool, ToolContext, ToolResult
@@ -59,6 +60,8 @@ def offer_of(config: ServerConfig, listing: Listing | None, pinned: Pinned | Non
     changed = changes(pinned, wanted)
     withheld = {change.tool for change in changed}
     offered = tuple(tool for tool in wanted if tool.name not in withheld)
+    if listing.resources and config.wants(READING.name) and all(tool.name != READING.name for tool in listing.tools):
+        offered = (*offered, READING)
     shown = {change.tool for change in changed[:MAX_AT_ONCE]}
     code = _code(pinned, [[tool.name, tool.hash] for tool in wanted if tool.name in shown]) if shown else ""
     return Offer(offered, changed, listing.left_out, code=code)

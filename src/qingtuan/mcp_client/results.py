@@ -21,7 +21,7 @@ from qingtuan.tools.strict_json import canonical
 from qingtuan.tools.tool import ToolResult
 
 if TYPE_CHECKING:
-    from mcp_types import CallToolResult, ContentBlock
+    from mcp_types import BlobResourceContents, CallToolResult, ContentBlock, ReadResourceResult, TextResourceContents
 
 MAX_PARTS = 100
 """Parts of an answer that are looked at."""
@@ -78,6 +78,18 @@ def result_of(
     )
 
 
+def contents_of(
+    answer: ReadResourceResult, media: MediaStore, language: Language, secrets: Iterable[str] = ()
+) -> ToolResult:
+    """What was read of a resource."""
+    parts = _Parts(media, language, tuple(secrets))
+    for content in answer.contents[:MAX_PARTS]:
+        _take_resource(content, parts)
+    if (left := len(answer.contents) - MAX_PARTS) > 0:
+        parts.lines.append(_MORE.say(language).format(left=left))
+    return ToolResult("\n".join(parts.lines), images=tuple(parts.images), attachments=tuple(parts.files.values()))
+
+
 def _as_text(data: Any) -> str:
     try:
         return canonical(data)
@@ -100,11 +112,14 @@ def _take(part: ContentBlock, parts: _Parts) -> None:
             texts = (line(covered(text, parts.secrets), _SHOWN) for text in (about, str(part.uri)))
             parts.lines.append("[{}] {}".format(*texts))
         case "resource":
-            resource = part.resource
-            if hasattr(resource, "text"):
-                parts.lines.append(covered(resource.text, parts.secrets))
-            else:
-                _take_file(resource.blob, covered(str(resource.uri), parts.secrets), parts)
+            _take_resource(part.resource, parts)
+
+
+def _take_resource(resource: TextResourceContents | BlobResourceContents, parts: _Parts) -> None:
+    if hasattr(resource, "text"):
+        parts.lines.append(covered(resource.text, parts.secrets))
+    else:
+        _take_file(resource.blob, covered(str(resource.uri), parts.secrets), parts)
 
 
 def _take_file(encoded: str, uri: str, parts: _Parts) -> None:

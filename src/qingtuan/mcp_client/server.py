@@ -7,7 +7,7 @@ import asyncio
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,15 @@ from qingtuan.language import Words
 from qingtuan.mcp_client import listing as lists
 from qingtuan.mcp_client.asking import People
 from qingtuan.mcp_client.config import ServerConfig
-from qingtuan.mcp_client.connection import Connection, Told, connected
+from qingtuan.mcp_client.connection import Connection, Progress, Told, connected
 from qingtuan.mcp_client.definition import Definition
 from qingtuan.mcp_client.failures import OVER, Broken, Garbled, Reason, TimedOut, reason_of
 from qingtuan.mcp_client.journal import Journal
 from qingtuan.mcp_client.listing import Listing
 from qingtuan.mcp_client.offer import MAX_AT_ONCE, WITHHELD, Offer, offer_of, risk_of, tool_of
 from qingtuan.mcp_client.pins import Change, Pins
-from qingtuan.mcp_client.results import result_of
+from qingtuan.mcp_client.resources import READING, address_of, listed
+from qingtuan.mcp_client.results import contents_of, result_of
 from qingtuan.mcp_client.status import ServerStatus, State
 from qingtuan.media.store import MediaStore
 from qingtuan.tools.plain import covered, line
@@ -126,7 +127,7 @@ class Server:
     def _renew(self) -> None:
         """Work out what is offered, and tell it if it is something else than before."""
         pinned = self._around.pins.of(self.config.name)
-        if pinned is None and self._listing is not None and self._listing.tools:
+        if pinned is None and self._listing is not None and (self._listing.tools or self._listing.resources):
             pinned = self._around.pins.pin(self.config, self._listing.tools)
         self._offer = offer_of(self.config, self._listing, pinned)
         tools = tuple(tool_of(self.config, tool, self.call) for tool in self._offer.tools)
@@ -276,10 +277,11 @@ class Server:
             raise TimedOut from None
         # Checking a thousand schemas takes seconds: beside the loop.
         prefix = self.config.prefix
-        return await asyncio.to_thread(lists.listing_of, listed.raws, connection.server, listed.more, prefix=prefix)
+        found = await asyncio.to_thread(lists.listing_of, listed.raws, connection.server, listed.more, prefix=prefix)
+        return replace(found, resources=connection.has_resources)
 
     def _take(self, listing: Listing) -> None:
-        if self._listing is None or listing.raw != self._listing.raw or listing.server != self._listing.server:
+        if self._listing is None or _kept(listing) != _kept(self._listing):
             lists.save(self._around.cache, self.config.key, listing)
         self._listing = listing
         self._renew()
@@ -371,7 +373,7 @@ class Server:
         except TimeoutError:
             raise ToolFailed(self._not_started(_BUSY)) from None
         try:
-            answer = await connection.call(tool.name, arguments, self.config.timeout, context, progress)
+            result = await self._result(connection, tool, context, arguments, progress)
         except TimedOut as error:
             self._mute += 1
             if self._mute >= _MUTE:
@@ -382,7 +384,21 @@ class Server:
         finally:
             self._room.release()
         self._failures, self._next_try, self._mute = 0, None, 0
-        return result_of(answer, tool, self._around.media, context.language, self.config.secrets)
+        return result()
+
+    async def _result(
+        self, connection: Connection, tool: Definition, context: ToolContext, arguments: dict[str, Any], told: Progress
+    ) -> Callable[[], ToolResult]:
+        """What a call came to, to be taken apart once the server is let go."""
+        media, language, config = self._around.media, context.language, self.config
+        if tool is not READING:
+            answer = await connection.call(tool.name, arguments, config.timeout, context, told)
+            return lambda: result_of(answer, tool, media, language, config.secrets)
+        if uri := address_of(arguments):
+            read = await connection.read(uri, config.timeout, context, told)
+            return lambda: contents_of(read, media, language, config.secrets)
+        page = await connection.resources(arguments.get("cursor") or None, config.timeout)
+        return lambda: listed(page, language, config.secrets)
 
     def _unsure(self, error: Broken | TimedOut | Garbled, *, done: bool) -> OutcomeUnknown | ToolFailed:
         name = self.config.name
@@ -402,6 +418,11 @@ class Server:
         await connection.close()
         if self._error is reason and reason.words is OVER:
             self._error = connection.why_ended()  # only the end itself tells what was behind it
+
+
+def _kept(listing: Listing) -> tuple[object, ...]:
+    """What of a list is worth being written anew."""
+    return listing.raw, listing.server, listing.resources
 
 
 def _progress(done: float, total: float | None, message: str) -> str:
