@@ -240,9 +240,8 @@ class App:
             ready=media.collector.ready,
             pictures=Pictures(media, settings.media.text_chars),
         )
-        inquiring = Inquiring(kit)
+        queues, inquiring, afterwards = SessionQueues(), Inquiring(kit), Afterwards(kit, chores_of(kit, parts, settings))
         programs = programs_of(home, settings, record, media.store, catalog, inquiring)
-        queues, afterwards = SessionQueues(), Afterwards(kit, chores_of(kit, parts, settings))
         work = Work(kit, queues, lambda turn, _: afterwards.turn_ended(turn.session))
         identity = identity_of(work, parts, settings)
         capabilities = capabilities_of(home, settings, log, catalog, partial(tell_owner, kit))
