@@ -240,9 +240,9 @@ class App:
             ready=media.collector.ready,
             pictures=Pictures(media, settings.media.text_chars),
         )
-        queues, inquiring, afterwards = SessionQueues(), Inquiring(kit), Afterwards(kit, chores_of(kit, parts, settings))
+        queues, afterwards = SessionQueues(), Afterwards(kit, chores_of(kit, parts, settings))
+        work, inquiring = Work(kit, queues, lambda turn, _: afterwards.turn_ended(turn.session)), Inquiring(kit)
         programs = programs_of(home, settings, record, media.store, catalog, inquiring)
-        work = Work(kit, queues, lambda turn, _: afterwards.turn_ended(turn.session))
         identity = identity_of(work, parts, settings)
         capabilities = capabilities_of(home, settings, log, catalog, partial(tell_owner, kit))
         commands = commands_of(home, work, parts, Sources(programs, capabilities), afterwards, identity)
