@@ -1,4 +1,4 @@
-"""identity.md: whoever may not use a tool neither finds it nor calls it, wherever it comes from, and cannot tell it from
+"""identity.md: whoever may not use a tool neither finds nor calls it, wherever it comes from, and cannot tell it from
 one that does not exist."""
 
 from __future__ import annotations
