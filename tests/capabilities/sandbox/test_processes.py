@@ -194,6 +194,7 @@ async def test_a_closed_keeper_takes_what_is_ended_late(keeper: Keeper) -> None:
     assert await asyncio.wrap_future(end(keeper, process)) < 0
     with pytest.raises(StorageFailed):
         await keeper.take()
+    assert keeper.running == 0
 
 
 @on_linux

@@ -55,7 +55,7 @@ class Process:
                 os.killpg(self.popen.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Let go of its pipes, if the event loop has not taken them."""
+        """Let go of its pipes."""
         for pipe in (self.popen.stdin, self.popen.stdout):
             if pipe is not None:
                 with suppress(OSError):
@@ -86,6 +86,7 @@ class Keeper:
         self._guard = Guard()
         self._made = 0
         self._closed = False
+        self._clearing = threading.Lock()
 
     async def take(self) -> Process:
         """A fresh worker, warm if there is one.
@@ -213,7 +214,7 @@ class Keeper:
         """Keep some warm; those that ended by themselves are replaced."""
         for process in [one for one in self._state.warm if one.popen.poll() is not None]:
             self._clear(process)
-        if len(self._state.warm) < self._warm:
+        if len(self._state.warm) < self._warm and not self._closed:
             with suppress(OSError):
                 self._state.warm.append(self._start())
                 self._tasks.put(self._refill)
@@ -263,13 +264,14 @@ class Keeper:
         """Wait for one that is ended, and remove what it left."""
         process.kill()
         status = process.popen.wait()
-        for several in (self._state.warm, self._state.busy):
-            if process in several:
-                if several is self._state.warm:
-                    process.close()
-                self._guard.remove(process.popen.pid)
-                shutil.rmtree(process.cache, ignore_errors=True)
-                several.remove(process)
+        with self._clearing:  # two threads may, while it closes
+            for several in (self._state.warm, self._state.busy):
+                if process in several:
+                    if several is self._state.warm:
+                        process.close()
+                    self._guard.remove(process.popen.pid)
+                    shutil.rmtree(process.cache, ignore_errors=True)
+                    several.remove(process)
         return status
 
 

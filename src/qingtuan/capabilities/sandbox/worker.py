@@ -81,5 +81,4 @@ class Worker:
                 pipe.close()
             elif not pipe.is_closing():
                 pipe.abort()  # what it did not read by now is for nobody
-        if not self._pipes:
-            self.process.close()
+        self.process.close()  # at once: the loop would do it in its next round, of which there may be none
