@@ -18,7 +18,7 @@ from qingtuan.net.fetcher import SafeFetcher
 from tests.fakes.service import Service
 
 USUAL = Limits()
-SHORT = Limits(seconds=0.6)
+SHORT = Limits(seconds=0.25)
 
 
 class Trial:

@@ -90,7 +90,6 @@ async def test_what_is_printed_is_kept_within_bounds(sandbox: Trial) -> None:
          "lost", (1, 39)),
         ("export default () => { setTimeout(() => { throw new Error('late'); }, 1); return new Promise(() => {}); };",
          "exception", "late", (1, 49)),
-        ("export default () => { const f = () => f(); f(); };", "exception", "Maximum call stack", (1, 34)),
         ("export default () => process.env.HOME;", "exception", "NotCapable", (1, 34)),
         ("export default () => require('fs');", "exception", "require is not defined", (1, 22)),
         ("export default () => Deno.exit(0);", "crash", "without an answer", (None, None)),
@@ -102,6 +101,12 @@ async def test_what_goes_wrong_is_said_with_its_place(
     found = await sandbox.fault(code)
     assert (found.kind, found.line, found.column) == (kind, *where), found
     assert says in found.message
+
+
+async def test_a_call_without_end_is_said_to_be_one(sandbox: Trial) -> None:
+    found = await sandbox.fault("export default () => {\n  const f = () => f();\n  f();\n};")
+    assert (found.kind, found.line) == ("exception", 2)
+    assert "Maximum call stack" in found.message
 
 
 async def test_everything_wrong_with_a_module_comes_in_one_answer(sandbox: Trial) -> None:

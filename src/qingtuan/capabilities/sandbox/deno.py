@@ -196,6 +196,8 @@ class _Call:
                 return Fault("time", f"It took longer than {self._limits.seconds:g} seconds.")
             case "memory":
                 return _TOO_MUCH
+            case "disk":
+                return Fault("output", "The code wrote too much.")
         if status in _OUT_OF_MEMORY:
             return _TOO_MUCH
         return Fault("crash", "The code ended its process without an answer.")

@@ -29,6 +29,9 @@ FLAGS = (
     "--deny-import",
     "--v8-flags=--max-old-space-size=64,--max-semi-space-size=4,--stack-size=900",
 )
+NOT_THERE = ("location_data",)
+"""Where the engine would keep `localStorage` and `caches` of the code, which need no permission: a file in their place
+keeps the folder from being made."""
 GUEST = Path(__file__).with_name("guest.js")
 LONGEST = 60.0
 """Seconds that a call may be given at all."""
@@ -73,6 +76,7 @@ def wrapping(bubblewrap: Path, shown: Sequence[Path]) -> list[str]:
         # Of bounded size: the watchdog does not see what stands in it.
         *("--size", str(_CACHE_SIZE), "--tmpfs", "/tmp"),  # noqa: S108 (of the namespace)
         *("--dir", _CACHE_INSIDE),
+        *(part for name in NOT_THERE for part in ("--ro-bind", "/dev/null", f"{_CACHE_INSIDE}/{name}")),
         *("--proc", "/proc", "--dev", "/dev"),
         *(part for path in shown for part in ("--ro-bind", str(path), str(path))),
         *("--chdir", "/", "--"),

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from qingtuan.capabilities.sandbox.engine import Engine
+from qingtuan.capabilities.sandbox.engine import NOT_THERE, Engine
 from qingtuan.capabilities.sandbox.guard import Guard
-from qingtuan.capabilities.sandbox.resident import EVERY, resident
+from qingtuan.capabilities.sandbox.resident import EVERY, MOST_STORED, resident, stored
 from qingtuan.clock import SystemClock
 from qingtuan.errors import StorageFailed
 from qingtuan.language import Words
@@ -45,7 +45,7 @@ class Process:
     """Bytes that it may hold."""
     most: int = 0
     """Bytes that it was seen to hold."""
-    broke: Literal["", "time", "memory"] = ""
+    broke: Literal["", "time", "memory", "disk"] = ""
     """The limit for which it was ended."""
 
     def kill(self) -> None:
@@ -180,6 +180,8 @@ class Keeper:
             process.most = max(process.most, held := resident(process.popen.pid))
             if held > process.memory:
                 process.broke = "memory"
+            elif stored(process.cache) > MOST_STORED:
+                process.broke = "disk"
             elif now > process.deadline:
                 process.broke = "time"
             if process.broke:
@@ -224,6 +226,8 @@ class Keeper:
         cache = self._folder / f"{os.getpid()}-{self._made}"
         shutil.rmtree(cache, ignore_errors=True)
         cache.mkdir(mode=0o700, parents=True)
+        for name in NOT_THERE:
+            (cache / name).touch()
         try:
             popen = subprocess.Popen(
                 self._engine.command(),
