@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
+from tests.architecture.source import REPOSITORY
 from tests.cli.conftest import CommandLine
 
 CODE = "export default ({ name }) => { console.log('greeting'); return `hello ${name}`; };\n"
@@ -132,6 +134,18 @@ def test_a_version_of_ones_own_stands_before_what_came_along(qingtuan: CommandLi
     assert qingtuan("capability", "run", "unit_convert", "value=3", "from=斤", "to=公斤").out == "mine\n"
     assert "第 2 版" in qingtuan("capability", "rollback", "unit_convert", "0").out
     assert "1.5" in qingtuan("capability", "run", "unit_convert", "value=3", "from=斤", "to=公斤").out
+
+
+def test_the_tool_of_the_guide_is_deployed_as_it_stands_there(qingtuan: CommandLine, tmp_path: Path) -> None:
+    page = (REPOSITORY / "docs" / "guide" / "capabilities.md").read_text("utf-8")
+    folder = tmp_path / "greet"
+    folder.mkdir()
+    for file in ("capability.toml", "main.ts", "cases.json"):
+        found = re.search(rf"`greet/{re.escape(file)}`.*?```\w+\n(.*?)```", page, re.DOTALL)
+        assert found is not None
+        (folder / file).write_text(found[1], "utf-8")
+    assert qingtuan("capability", "deploy", str(folder)).code == 0
+    assert qingtuan("capability", "run", "greet", "name=小李").out == "你好，小李！\n"
 
 
 def test_nobody_else_decides(qingtuan: CommandLine, folder: Path) -> None:
