@@ -196,6 +196,22 @@ async def test_a_guest_may_send_so_much_a_day_and_reads_so_much(tmp_path: Path) 
         assert len(chat.events(Kind.MEDIA_FAILED)) == 1
 
 
+async def test_guests_have_a_limit_together_that_touches_nobody_else(tmp_path: Path) -> None:
+    async with Conversation(tmp_path, **{**SETTINGS, "BUDGETS__MEDIA_MB_OF_GUESTS": "1"}) as chat:
+        chat.model(when(lambda _: True, Reply("好的。")))
+        join(chat, Platform({name: Blob(name.encode() * 600_000, f"{name}.txt") for name in "abcd"}))
+        await chat.say("看看", by=GUEST, remotes=(left("a"),))
+        assert chat.events(Kind.MEDIA_FAILED) == []
+        await chat.say("看看", by="tg:9", remotes=(left("b"),))
+        assert "明天再发" in chat.events(Kind.MEDIA_FAILED)[-1].payload["why"]["zh"]
+        await chat.say("看看", by=MEMBER, remotes=(left("c"),))
+        await chat.say("看看", remotes=(left("d"),))
+        assert len(chat.events(Kind.MEDIA_FAILED)) == 1
+        chat.clock.advance(timedelta(days=1))
+        await chat.say("看看", by="tg:9", remotes=(left("b"),))
+        assert len(chat.events(Kind.MEDIA_FAILED)) == 1
+
+
 async def test_too_many_at_once(chat: Conversation) -> None:
     platform = join(chat, Platform({f"{n}": Blob(f"{n}".encode(), f"{n}.txt") for n in range(30)}))
     await chat.say("看看", remotes=tuple(left(f"{n}") for n in range(30)))

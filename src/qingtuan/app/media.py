@@ -114,8 +114,18 @@ class Allowances:
         if role is Role.OWNER:
             return None
         now = self.record.clock.now().astimezone(self.settings.zone)
-        taken = self.files.taken_since(sorted(self.people.ids(logged)), datetime.combine(now, time(), now.tzinfo))
-        return max(0, self._limits(role).media_mb_a_day * _MB - taken)
+        today = datetime.combine(now, time(), now.tzinfo)
+        taken = self.files.taken_since(sorted(self.people.ids(logged)), today)
+        left = self._limits(role).media_mb_a_day * _MB - taken
+        return max(0, left if role is Role.MEMBER else min(left, self._left_for_guests(today)))
+
+    def _left_for_guests(self, today: datetime) -> int:
+        """Bytes for all of them together: there can be any number of them."""
+        others = {
+            id_ for one in self.people if self.people.role(one) is not Role.GUEST for id_ in self.people.ids(one.id)
+        }
+        taken = self.files.taken_of_others_since(sorted(others), today)
+        return self.settings.budgets.media_mb_of_guests * _MB - taken
 
     def _role(self, logged: str) -> Role:
         person = self.people.person(logged)

@@ -9,6 +9,7 @@ from qingtuan.events.erasing import ERASING, erased_by
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log
 from qingtuan.identity.privacy import EventSight
+from qingtuan.ids import first_event_id
 from qingtuan.messages import Attachment
 from qingtuan.storage.sqlite import Database, marks
 
@@ -72,6 +73,16 @@ class Files:
             " JOIN media_files AS f ON f.event = e.id"
             f" WHERE e.person IN ({marks(persons)}) AND e.time >= ? AND f.sent)",
             [*persons, round(moment.timestamp() * 1000)],
+        )
+        return int(row["total"] or 0) if row else 0
+
+    def taken_of_others_since(self, persons: Sequence[str], moment: datetime) -> int:
+        """Bytes that all but these persons have sent since a moment, a file once for each who sent it."""
+        row = self._log.database.row(
+            "SELECT sum(size) AS total FROM (SELECT DISTINCT e.person, f.hash, f.size FROM media_files AS f"  # noqa: S608
+            " JOIN events AS e ON e.id = f.event"
+            f" WHERE f.event >= ? AND f.sent AND e.person IS NOT NULL AND e.person NOT IN ({marks(persons)}))",
+            [first_event_id(moment), *persons],
         )
         return int(row["total"] or 0) if row else 0
 

@@ -110,6 +110,13 @@ class Budgets(Section):
     tokens_of_all: Annotated[
         Count, Words("除主人外所有人一天合计最多多少词元。", "Tokens a day for all but the owner together, at most.")
     ] = 3_000_000
+    media_mb_of_guests: Annotated[
+        Count,
+        Words(
+            "所有访客一天合计最多收多少 MB 图片、语音和文件。",
+            "MB of pictures, voice and files a day for all guests together, at most.",
+        ),
+    ] = 200
 
 
 class Confirmations(Section):

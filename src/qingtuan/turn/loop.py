@@ -15,6 +15,7 @@ from qingtuan.events.inbox import Received
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.events.outbox import Draft
+from qingtuan.identity.evidence import urls_in
 from qingtuan.identity.privacy import file_goes_along
 from qingtuan.identity.trust import Risk
 from qingtuan.language import Language, Words
@@ -37,6 +38,7 @@ from qingtuan.turn.repairing import repair
 from qingtuan.turn.seeing import Seeing
 from qingtuan.turn.turn import MAX_ROUNDS, Progressed, Turn, progressed
 from qingtuan.turn.viewing import Frame, frame
+from qingtuan.web.tools import WEB_READ
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ class Loop:
         failures: list[str] = []
         # Without tools that are found for it, or without memory, it can still talk.
         try:
-            tools = await self._tools_for_small_model()
+            tools = await self._tools_at_hand()
         except QingtuanError as error:
             tools = []
             failures.append(str(error))
@@ -140,13 +142,19 @@ class Loop:
         }
         return kept | _facts_of(injected)
 
-    async def _tools_for_small_model(self) -> list[str]:
-        """Names of paged tools that fit the speaker's words, for a model that would not search for them itself. They
-        stand with the message that was said: a turn that goes on after a yes has them from the turn that asked."""
-        kit, reader = self.kit, self.turn.reader
+    async def _tools_at_hand(self) -> list[str]:
+        """Names of paged tools that nobody should have to search for: the one that reads links, where one was sent; and
+        those that fit the speaker's words, for a model that would not search itself. They stand with the message that
+        was said: a turn that goes on after a yes has them from the turn that asked."""
         words = "\n".join(message.text for message in self.turn.messages)
-        if kit.models.choose("reason").profile.searches or not words.strip():
-            return []
+        tool = self.kit.registry.find(WEB_READ, self.turn.reader) if urls_in(words) else None
+        linked = [WEB_READ] if tool is not None and not tool.core else []
+        if self.kit.models.choose("reason").profile.searches or not words.strip():
+            return linked
+        return list(dict.fromkeys([*linked, *await self._found_for_small_model(words)]))
+
+    async def _found_for_small_model(self, words: str) -> list[str]:
+        kit, reader = self.kit, self.turn.reader
         await kit.tools.arrived()  # a server that was added just now has its tools told only after its first start
         if len(kit.registry.allowed(reader)) == len(kit.registry.core(reader)):
             return []

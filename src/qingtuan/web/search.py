@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from qingtuan.errors import FetchFailed, SettingsWrong, ToolFailed
 from qingtuan.language import Language, Words
-from qingtuan.net.addresses import parsed
 from qingtuan.net.answers import Answer, Limits
+from qingtuan.net.fetcher import SafeFetcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +42,15 @@ MOST = 10
 LIMITS = Limits(size=2 * 1024 * 1024, seconds=20.0, redirects=0)
 
 
-def hits_of(found: object, limit: int, published: str) -> tuple[Hit, ...]:
-    """The results in what a service answered: those that can be opened, each address once. `published`: the field
+def hits_of(found: object, limit: int, published: str, fetcher: SafeFetcher) -> tuple[Hit, ...]:
+    """The results in what a service answered: those that `fetcher` may open, each address once. `published`: the field
     with the date."""
     hits: dict[str, Hit] = {}
     for one in found if isinstance(found, list) else ():
         if not isinstance(one, Mapping) or not isinstance(url := one.get("url"), str):
             continue
         try:
-            parsed(url)
+            fetcher.allowed(url, None)
         except FetchFailed:
             continue
         title = _line(one.get("title"), _TITLE) or url[:_TITLE]

@@ -16,6 +16,7 @@ class SearXNG:
     def __init__(self, fetcher: SafeFetcher, url: str, key: str | None = None) -> None:
         """`url` is from the settings, and may stand in the owner's own network. `key` goes along as a bearer token, for
         one that stands behind a door."""
+        self._pages = fetcher
         self._fetcher = fetcher.allow_private_of(url)
         self._url = url.rstrip("/")
         self._headers = {"Accept": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
@@ -34,7 +35,7 @@ class SearXNG:
             raise SettingsWrong(_NOT_THERE, detail=f"HTTP {answer.status}")
         if answer.status != 200:
             raise refused(answer.status, "SearXNG")
-        return hits_of(json_of(answer).get("results"), limit, "publishedDate")
+        return hits_of(json_of(answer).get("results"), limit, "publishedDate", self._pages)
 
 
 _LANGUAGES: dict[Language, str] = {"zh": "zh-CN", "en": "en"}

@@ -18,6 +18,7 @@ class Tavily:
     def __init__(self, fetcher: SafeFetcher, key: str, url: str | None = None) -> None:
         """`url` is from the settings, for a service that stands in for it."""
         self._url = (url or ADDRESS).rstrip("/")
+        self._pages = fetcher
         self._fetcher = fetcher.allow_private_of(self._url) if url else fetcher
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
 
@@ -32,4 +33,4 @@ class Tavily:
             raise unreachable(error) from None
         if answer.status != 200:
             raise refused(answer.status, "Tavily", keys=(401, 403), spent=(432, 433))
-        return hits_of(json_of(answer).get("results"), limit, "published_date")
+        return hits_of(json_of(answer).get("results"), limit, "published_date", self._pages)

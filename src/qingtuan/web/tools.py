@@ -13,6 +13,8 @@ from qingtuan.web.pages import Page, Pages
 from qingtuan.web.parts import parts
 from qingtuan.web.search import MOST, Backend, Hit
 
+WEB_READ = "web_read"
+
 
 class WebReading:
     """Reading an address."""

@@ -80,6 +80,8 @@ class Server:
             ws="websockets-sansio",
             limit_concurrency=_CONNECTIONS,
             ws_max_size=_FRAME_BYTES,
+            # Packed, what fits into one piece of the network unpacks to any number of frames, all held at once.
+            ws_per_message_deflate=False,
             timeout_graceful_shutdown=_GRACE_SECONDS,
             timeout_keep_alive=_IDLE_SECONDS,
         )

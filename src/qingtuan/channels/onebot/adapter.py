@@ -23,6 +23,7 @@ from nonebot.exception import WebSocketClosed
 from starlette.websockets import WebSocketDisconnect
 from websockets import ConnectionClosed, InvalidStatus, connect
 
+from qingtuan.channels.onebot.backlog import Backlog
 from qingtuan.channels.onebot.wire import LARGEST_FRAME, Line, Lost, NotWritten
 from qingtuan.clock import Clock
 
@@ -51,7 +52,12 @@ class Port(Protocol):
 
     def refused(self, why: str) -> None:
         """A connection did not come about: `token` was wrong (`theirs` in what they sent, `ours` in what we did),
-        `account` is none, the address is `unreachable`."""
+        `account` is none or `somebody`'s own, the address is `unreachable`."""
+        ...
+
+    def is_somebody(self, self_id: str) -> bool:
+        """Whether a number is that of a known person: then it is none that the assistant is logged in with, whatever
+        whoever has the token says."""
         ...
 
 
@@ -99,6 +105,10 @@ class Wired(Adapter):
             self._port.refused("account")
             await websocket.close(1008)
             return
+        if self._port.is_somebody(self_id):
+            self._port.refused("somebody")
+            await websocket.close(1008)
+            return
         await websocket.accept()
         await self._talk(Line(self_id, _Served(websocket)), websocket)
 
@@ -126,6 +136,9 @@ class Wired(Adapter):
             if first is None:
                 return False
             self_id, frame = first
+            if self._port.is_somebody(self_id):
+                self._port.refused("somebody")
+                return False
             await self._talk(Line(self_id, _Called(websocket)), websocket, frame)
         return True
 
@@ -160,8 +173,10 @@ class Wired(Adapter):
     # Both
 
     async def _talk(self, line: Line, websocket: WebSocket, first: str | bytes | None = None) -> None:
-        """Hand on what comes until the connection ends. Answers are taken as they come, events one after the other."""
-        events: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
+        """Hand on what comes until the connection ends. Answers are taken as they come, events one after the other, and
+        no more of them are read than can be dealt with."""
+        events = Backlog(lambda: line.expecting)
+        line.asked = events.changed
         await self._port.opened(line)
         handing = asyncio.create_task(self._hand_on(line, events), name=f"onebot {line.self_id}")
         try:
@@ -170,25 +185,26 @@ class Wired(Adapter):
                 while line.open:
                     frame = await websocket.receive() if frame is None else frame
                     if (event := line.read(frame)) is not None:
-                        events.put_nowait(event)
+                        events.put(event, len(frame))
+                        await events.room()
                     frame = None
         finally:
             line.lose()
-            await events.join()
+            await events.empty()
             handing.cancel()
             await self._port.closed(line)
             await line.close()
 
-    async def _hand_on(self, line: Line, events: asyncio.Queue[Mapping[str, Any]]) -> None:
+    async def _hand_on(self, line: Line, events: Backlog) -> None:
         while True:
-            event = await events.get()
+            event, size = await events.take()
             try:
                 await self._port.heard(line, event)
             except Exception as error:  # noqa: BLE001 (the edge of a channel: the next event may do better)
                 said = {"message": "an event of onebot could not be taken", "exception": error}
                 asyncio.get_running_loop().call_exception_handler(said)
             finally:
-                events.task_done()
+                events.done(size)
 
 
 class _Served:

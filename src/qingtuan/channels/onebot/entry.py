@@ -32,6 +32,7 @@ from qingtuan.channels.onebot.lines import Account, Accounts
 from qingtuan.channels.onebot.recent import Recent
 from qingtuan.channels.onebot.wire import Line
 from qingtuan.errors import SettingsWrong, StorageFailed
+from qingtuan.identity.scopes import Role
 from qingtuan.language import Words
 from qingtuan.messages import Outbound, Space
 from qingtuan.net.fetcher import SafeFetcher
@@ -72,6 +73,11 @@ _WRONG_TOKEN = Words(
 _OUR_TOKEN = Words(
     "NapCat 不认这个口令。channels.onebot.access_token 要和它那边的 Token 一样。",
     "NapCat does not accept the token. channels.onebot.access_token has to be the Token that is set there.",
+)
+_SOMEBODYS = Words(
+    "有个 NapCat 登录的是主人、成员或别的熟人的 QQ 号，没有让它连：小青团要用自己的号。",
+    "A NapCat that is logged in with the number of the owner, a member or another known person was not let in: "
+    "Qingtuan needs a number of its own.",
 )
 _UNREACHABLE = Words(
     "连不上 NapCat：看看它开着没有，channels.onebot.urls 写得对不对。",
@@ -226,7 +232,15 @@ class OneBotEntry:
     def refused(self, why: str) -> None:
         """A connection did not come about."""
         troubles = {"token theirs": _WRONG_TOKEN, "token ours": _OUR_TOKEN, "unreachable": _UNREACHABLE}
+        troubles |= {"somebody": _SOMEBODYS}
         self._trouble = troubles.get(why, self._trouble)
+
+    def is_somebody(self, self_id: str) -> bool:
+        """Whether a number is the owner's, a member's or that of another known person."""
+        people, account = self._around.kit.people, f"qq:{self_id}"
+        person = people.find(account)
+        named = any(account in known.accounts for known in people)
+        return named or (person is not None and people.role(person) is not Role.GUEST)
 
     # What came
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -89,6 +89,13 @@ class Line:
         self._numbers = count(1)
         self._waiting: dict[str, asyncio.Future[Mapping[str, Any]]] = {}
         self._lost = False
+        self.asked: Callable[[], None] = lambda: None
+        """Called when an answer is waited for."""
+
+    @property
+    def expecting(self) -> bool:
+        """Whether an answer is waited for."""
+        return bool(self._waiting)
 
     @property
     def open(self) -> bool:
@@ -108,6 +115,7 @@ class Line:
         echo = f"{self._nonce}-{next(self._numbers)}"
         answered: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[echo] = answered
+        self.asked()
         text = json.dumps({"action": action, "params": parameters, "echo": echo}, ensure_ascii=False)
         try:
             async with asyncio.timeout(seconds):
