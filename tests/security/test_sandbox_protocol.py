@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -138,3 +139,33 @@ async def test_odd_values_come_as_plain_json(sandbox: Trial, value: str, comes: 
     found = await sandbox.value(f"export default () => ({value});")
     assert found == comes
     json.dumps(found, ensure_ascii=False).encode()
+
+
+BUSY = [
+    # So many lines that reading them would be all that we do.
+    'const all = \'{"print":"x"}\\n\'.repeat(150_000); for (;;) say(all);',
+    "const all = '\\n'.repeat(1_900_000); for (;;) say(all);",
+    # Lines that are short to write and long to read.
+    "say('{\"done\":{\"value\":[' + '[],'.repeat(600_000) + '1]}}\\n'); for (;;);",
+    'say(\'{"done":{"value":{\' + Array.from({ length: 90_000 }, (_, i) => `"${i}":1`).join() + \'}}}\\n\'); for (;;);',
+    'for (;;) say(\'{"fetch":{"id":1,"headers":[\' + \'["a","b"],\'.repeat(150_000) + \'[]]}}\\n\');',
+]
+
+
+@pytest.mark.parametrize("code", BUSY)
+async def test_reading_it_keeps_nobody_waiting(sandbox: Trial, code: str) -> None:
+    """The loop goes round all the while: others' turns are on it."""
+    rounds = 0
+
+    async def others() -> None:
+        nonlocal rounds
+        while True:
+            await asyncio.sleep(0)
+            rounds += 1
+
+    beside = asyncio.create_task(others())
+    found = await sandbox.fault(speaking(code), Limits(seconds=5.0))
+    beside.cancel()
+    assert found.kind in ("output", "time", "memory")
+    assert rounds > 20
+    await sandbox.works()

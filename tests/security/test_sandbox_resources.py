@@ -154,7 +154,9 @@ async def test_the_disk_is_not_filled_with_what_the_engine_keeps(sandbox: Trial)
     many = """export default async () => {
       for (let i = 0;; i++) await import(`data:application/typescript,export default ${i} as number;`);
     };"""
-    assert (await sandbox.fault(many, Limits(seconds=20.0))).kind in ("output", "memory")
+    within = sandbox.sandbox.walls()[-1].stands  # then the cache is a small disk of its own, which is merely full
+    limits = Limits(seconds=2.0 if within else 20.0)
+    assert (await sandbox.fault(many, limits)).kind in ("output", "memory", *(["time"] if within else []))
     await sandbox.works()
 
 

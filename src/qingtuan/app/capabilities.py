@@ -71,7 +71,7 @@ def capabilities_of(
     around = Surroundings(
         ledger=ledger,
         store=store,
-        sandbox=sandbox or Deno(),
+        sandbox=sandbox or Deno(home.index / "sandbox"),
         clock=clock,
         neighbours=Beside(catalog, settings),
         rules=Rules(resident=settings.capabilities.resident),

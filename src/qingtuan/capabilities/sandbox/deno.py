@@ -13,9 +13,17 @@ from typing import Any
 
 from qingtuan.capabilities.sandbox.base import Fault, Job, Limits, Ran, Wall
 from qingtuan.capabilities.sandbox.engine import LONGEST, Engine, find_bubblewrap, find_program
-from qingtuan.capabilities.sandbox.keeper import Keeper, Process
+from qingtuan.capabilities.sandbox.keeper import IDLE, WARM, Keeper, Process
 from qingtuan.capabilities.sandbox.outside import Outside
-from qingtuan.capabilities.sandbox.protocol import LONGEST_LINE, Asked, Done, Printed, answer_line, job_line
+from qingtuan.capabilities.sandbox.protocol import (
+    LONGEST_LINE,
+    Asked,
+    Done,
+    Printed,
+    answer_line,
+    job_line,
+    longest_result,
+)
 from qingtuan.capabilities.sandbox.scanning import faults_of
 from qingtuan.capabilities.sandbox.walls import MISSING, walls_of
 from qingtuan.capabilities.sandbox.worker import Flooded, Worker
@@ -25,6 +33,8 @@ from qingtuan.net.fetcher import SafeFetcher
 
 AT_ONCE = 4
 """Calls that run at the same time; more wait."""
+_AT_ONCE = 6
+"""Requests of one call at the same time: each holds its answer until the code has read it."""
 _READY = 30.0
 """Seconds that a worker may take to start, on the busiest machine."""
 _PRINTED = 8 * 1024
@@ -34,9 +44,13 @@ _PRINTED = 8 * 1024
 class Deno:
     """A `base.Sandbox`. Making one starts and looks for nothing."""
 
-    def __init__(self, folder: Path | None = None, fetcher: SafeFetcher | None = None) -> None:
-        """`folder` holds what the engine writes while it runs; without it, a temporary one does."""
+    def __init__(
+        self, folder: Path | None = None, fetcher: SafeFetcher | None = None, *, warm: int = WARM, idle: float = IDLE
+    ) -> None:
+        """`folder` holds what the engine writes while it runs; without it, a temporary one does. `warm` workers stand
+        ready while there are calls, and are let go after `idle` seconds without one."""
         self._folder = folder
+        self._kept = (warm, idle)
         self.fetcher = fetcher or SafeFetcher()
         self._room = asyncio.Semaphore(AT_ONCE)
         self._starting = asyncio.Lock()
@@ -47,14 +61,14 @@ class Deno:
 
     async def run(self, job: Job) -> Ran:
         try:
-            line = job_line("run", job.code, job.arguments)
+            line = job_line("run", job.code, job.arguments, job.limits.output)
         except (TypeError, ValueError, RecursionError):
             return Ran(fault=Fault("exception", "The arguments are no JSON."))
         return await self._call(line, job)
 
     async def check(self, code: str) -> tuple[Fault, ...]:
         seen = faults_of(code)
-        fault = (await self._call(job_line("check", code), Job(code, {}))).fault
+        fault = (await self._call(job_line("check", code, {}), Job(code, {}))).fault
         if fault is None or (fault.kind == "compile" and seen and fault.message.startswith(_SEEN)):
             return seen
         return (fault, *seen)
@@ -85,7 +99,8 @@ class Deno:
                 if folder is None:
                     self._temporary = tempfile.TemporaryDirectory(prefix="qingtuan-sandbox-")
                     folder = Path(self._temporary.name)
-                self._keeper = Keeper(engine, folder)
+                warm, idle = self._kept
+                self._keeper = Keeper(engine, folder, warm=warm, idle=idle)
             return self._keeper
 
     async def _call(self, line: bytes, job: Job) -> Ran:
@@ -112,8 +127,8 @@ class _Call:
     def __init__(self, keeper: Keeper, process: Process, job: Job, fetcher: SafeFetcher) -> None:
         self._keeper = keeper
         self._process = process
-        self._worker = Worker(process)
         self._limits = _bounded(job.limits)
+        self._worker = Worker(process, longest_result(self._limits.output))
         self._clock = SystemClock()
         self._deadline = 0.0
         self._outside = Outside(fetcher, job, self._left)
@@ -142,7 +157,7 @@ class _Call:
             return self._ran(fault=await self._ended())
         if done.fault is not None:
             return self._ran(fault=done.fault)
-        size = len(json.dumps(done.value, ensure_ascii=False).encode())
+        size = len(json.dumps(done.value, ensure_ascii=False, separators=(",", ":")).encode())
         if size > self._limits.output:
             most = self._limits.output
             return self._ran(fault=Fault("output", f"The result is {size} bytes of JSON; at most {most} are taken."))
@@ -156,6 +171,8 @@ class _Call:
     async def _listened(self) -> Done | None:
         left = _PRINTED
         async for message in self._worker.messages():
+            if self._process.broke:
+                return None  # what it still said before is not acted upon
             match message:
                 case Done():
                     self._process.kill()
@@ -163,7 +180,7 @@ class _Call:
                 case Printed(text) if left > 0:
                     self._printed.append(text[:left])
                     left -= len(text) + 1
-                case Asked() if len(self._tasks) < self._limits.fetches:
+                case Asked() if len(self._tasks) < _AT_ONCE:
                     self._beside(self._fetch(message))
                 case Asked():
                     await self._fetch(message)  # whoever asks without end waits

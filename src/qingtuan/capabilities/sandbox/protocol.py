@@ -17,8 +17,10 @@ from qingtuan.capabilities.sandbox.base import Fault, FaultKind
 
 LONGEST_LINE = 2 * 1024 * 1024
 """Bytes of one line of a worker."""
-MOST_LINES = 32 * 1024 * 1024
-"""Bytes of all of them."""
+MOST_BYTES = 32 * 1024 * 1024
+"""Of all of them."""
+MOST_LINES = 10_000
+"""Reading many short ones would keep the event loop from all else."""
 DEEPEST = 96
 """How deep a value may be nested: what reads it later has a stack, too."""
 
@@ -62,6 +64,8 @@ Message = Ready | Asked | Printed | Done
 
 def read(line: bytes) -> Message | None:
     """What a line of a worker says; None if it is none of ours."""
+    if len(line) > _LARGE and line.startswith(b'{"fetch"') and line.count(b",") > _MOST_PARTS:
+        return None  # a large one is large for its body, which is one text; many parts take long to read
     try:
         plain = json.loads(line, parse_constant=_refuse, parse_float=_float, parse_int=_int)
         if not isinstance(plain, dict) or len(plain) != 1:
@@ -72,13 +76,18 @@ def read(line: bytes) -> Message | None:
         return None
 
 
-def job_line(task: Literal["run", "check"], code: str, arguments: Mapping[str, Any] | None = None) -> bytes:
-    """The line that hands a job over.
+def job_line(task: Literal["run", "check"], code: str, arguments: Mapping[str, Any], output: int = 0) -> bytes:
+    """The line that hands a job over. `output`: bytes that the result may have.
 
     Raises:
         ValueError: the arguments are no JSON.
     """
-    return _line({"task": task, "code": code, "input": {} if arguments is None else dict(arguments)})
+    return _line({"task": task, "code": code, "input": dict(arguments), "output": output})
+
+
+def longest_result(output: int) -> int:
+    """Bytes of the longest line with a result of so many: what stands in it as six letters may become three bytes."""
+    return 2 * output + 16 * 1024
 
 
 def answer_line(number: int, answer: Mapping[str, Any]) -> bytes:
@@ -183,6 +192,8 @@ def _int(text: str) -> int | float:
 
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_LARGE = 64 * 1024
+_MOST_PARTS = 1000
 _MESSAGE = 2000
 _SHORT = 20
 _DIGITS = 17

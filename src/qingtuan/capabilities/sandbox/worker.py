@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 
 from qingtuan.capabilities.sandbox.keeper import Process
-from qingtuan.capabilities.sandbox.protocol import LONGEST_LINE, MOST_LINES, Message, Ready, read
+from qingtuan.capabilities.sandbox.protocol import LONGEST_LINE, MOST_BYTES, MOST_LINES, Message, Ready, read
 
 
 class Flooded(Exception):
@@ -17,8 +17,10 @@ class Flooded(Exception):
 class Worker:
     """The pipes of a process, held by the event loop. Closed by whoever opened it."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, longest_result: int) -> None:
+        """`longest_result`: bytes of a line that is no fetch."""
         self.process = process
+        self._longest_result = longest_result
         self._reader = asyncio.StreamReader(limit=LONGEST_LINE)
         self._pipes: list[asyncio.BaseTransport] = []
         self._writer: asyncio.StreamWriter | None = None
@@ -49,27 +51,28 @@ class Worker:
         """What it says, without what is none of our lines, until it is gone.
 
         Raises:
-            Flooded: a line, or all of them, are too long.
+            Flooded: a line, or all of them, are too long, or too many.
         """
         total = 0
-        while True:
+        for _ in range(MOST_LINES):
             try:
                 line = await self._reader.readline()
             except ValueError:
                 raise Flooded from None
             total += len(line)
-            if total > MOST_LINES:
+            if total > MOST_BYTES or (len(line) > self._longest_result and not line.startswith(b'{"fetch"')):
                 raise Flooded
             if not line.endswith(b"\n"):
                 return
             if (message := read(line)) is not None:
                 yield message
+        raise Flooded
 
     async def tell(self, line: bytes) -> None:
         """Give it a line; one that is gone hears nothing."""
-        if self._writer is None:
-            return
         async with self._writing:
+            if self._writer is None or self._writer.is_closing():
+                return
             with suppress(OSError):
                 self._writer.write(line)
                 await self._writer.drain()
