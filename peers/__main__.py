@@ -11,13 +11,14 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 
-from peers import conformance, everything, onebot, telegram, weixin
+from peers import conformance, everything, mcp_server, onebot, telegram, weixin
 from peers.checks import Check, Skipped, summed, told
 from peers.node import installed
 
 SUITES: dict[str, Callable[[], Iterator[tuple[str, list[Check]]]]] = {
     "conformance": lambda: conformance.run(installed()),
     "everything": lambda: everything.run(installed()),
+    "mcp-server": lambda: mcp_server.run(installed()),
     "onebot": onebot.run,
     "telegram": lambda: telegram.run(installed()),
     "weixin": lambda: weixin.run(installed()),

@@ -96,13 +96,14 @@ def checks_of(scenario: Scenario, seen: Iterable[Mapping[str, Any]]) -> list[Che
         if status == "SUCCESS":
             passed += 1
         elif status in ("FAILURE", "WARNING") and why is None:
-            other.append(Check(f"{scenario.shown} {name}", "failed", _complaint(check)))
+            other.append(Check(f"{scenario.shown} {name}", "failed", complaint(check)))
         elif status == "FAILURE":
             other.append(Check(f"{scenario.shown} {name}", "left out", why or ""))
     return [*([Check(scenario.shown, "passed", count=passed)] if passed else []), *other]
 
 
-def _complaint(check: Mapping[str, Any]) -> str:
+def complaint(check: Mapping[str, Any]) -> str:
+    """What the suite says of a check that did not pass, on one line."""
     details = json.dumps(check.get("details"), ensure_ascii=False)
     return " ".join(str(check.get("errorMessage") or f"{check.get('description', '')} {details}").split())[:300]
 

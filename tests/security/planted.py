@@ -44,7 +44,7 @@ async def balance(context: ToolContext) -> ToolResult:
     return ToolResult(f"余额 427 元，卡号尾号 {mark(1)}" if context.reader.person == "owner" else "没有卡")
 
 
-def conversation(folder: Path) -> Conversation:
+def conversation(folder: Path, port: str = "8080") -> Conversation:
     """The instance, before it is opened."""
     chat = Conversation(
         folder,
@@ -65,6 +65,7 @@ def conversation(folder: Path) -> Conversation:
         MEMORY__BATCH="8",
         MEMORY__MIN_SOURCE="4",
         PERSONA__CARD="sprout",
+        SERVER__PORT=port,
     )
     chat.home.prepare()
     chat.home.people_file.write_text(

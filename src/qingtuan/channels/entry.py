@@ -88,7 +88,7 @@ TITLES = {
 """Channels as people call them."""
 
 
-OF_PROGRAMS = frozenset({"http", "mcp"})
+OF_PROGRAMS = frozenset({"http", "mcp", "a2a"})
 """What programs call, beside the chat apps."""
 
 

@@ -56,8 +56,9 @@ class Owner:
 
     async def ask_owner(self, call: Call, arguments: Mapping[str, Any]) -> Answer:
         question = arguments["question"].strip()
-        choices = tuple(dict.fromkeys(choice.strip() for choice in arguments.get("choices", ())))
-        if not question or not all(choices) or len(choices) > MOST_CHOICES:
+        offered = arguments.get("choices", ())
+        choices = tuple(dict.fromkeys(choice.strip() for choice in offered))
+        if not question or not all(choices) or len(offered) > MOST_CHOICES:
             raise UsageWrong(_NO_QUESTION)
         if call.program.account in self._asking:
             raise LimitReached(_ONE_AT_A_TIME)
