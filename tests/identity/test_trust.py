@@ -187,6 +187,28 @@ def test_the_table(facts: CallFacts, expected: str) -> None:
     assert (result.why is None) is (expected == "run")
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("周日 图书馆 开放时间", "run"),
+        ("开放时间 2026-12-06", "run"),
+        ("周日图书馆", "ask"),
+        ("图书馆 密码", "ask"),
+        ("馆 图 员", "ask"),
+        ("去 图书馆", "ask"),
+        ("打扰 图书馆", "ask"),
+        (" ".join(["图书馆", "开放"] * 5), "ask"),
+    ],
+)
+def test_search_words_may_be_picked_out_of_what_was_said(query: str, expected: str) -> None:
+    words = "帮我搜一下图书馆的开放时间，是这个周日，别打扰馆员"
+    facts = call(
+        Risk.READ, sends_out=True, material=WEB, arguments={"query": query}, own_words=words,
+        resolved=frozenset({"2026-12-06"}),
+    )  # fmt: skip
+    assert decision(facts) == expected
+
+
 def test_an_address_that_the_model_composed_is_an_act() -> None:
     result = verdict(call(Risk.READ, sends_out=True, material=WEB, arguments={"url": "https://a.test/?d=x"}))
     assert result.risk is Risk.ACT

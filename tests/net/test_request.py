@@ -251,6 +251,12 @@ async def test_a_host_is_asked_again_only_if_nothing_was_sent(server: RawHttp, f
         await SafeFetcher(trusted=frozenset({("127.0.0.1", 1)})).request("POST", "http://127.0.0.1:1/", body=b"pay")
 
 
+async def test_a_head_tells_of_a_body_that_does_not_come(server: RawHttp, fetcher: SafeFetcher) -> None:
+    server.answers["/large"] = [b"HTTP/1.1 200 X\r\nContent-Length: 99999999\r\n\r\n"]
+    answer = await fetcher.request("HEAD", server.url("/large"), limits=SMALL)
+    assert (answer.data, answer.headers["content-length"]) == (b"", "99999999")
+
+
 async def test_all_of_it_has_one_limit_of_time(server: RawHttp, fetcher: SafeFetcher) -> None:
     for number in range(5):
         server.answers[f"/{number}"] = [0.15, f"HTTP/1.1 302 X\r\nLocation: /{number + 1}\r\n\r\n".encode()]

@@ -111,6 +111,55 @@ async def test_an_address_that_the_model_made_beside_material_is_asked_about(wor
     assert any("要先确认" in reply or "确认" in reply for reply in replies)
     assert world.pages.paths == ["/a"]
     assert len(world.chat.app.kit.book.open()) == 1
+    world.chat.model(on_result("谢谢", "打开了。"), on_user("", "好。"))
+    await world.chat.say("确认")
+    assert world.ran("web_read")[-1] == "ok"
+    assert [path.partition("?")[0] for path in world.pages.paths] == ["/a", "/steal"]
+
+
+async def test_a_later_search_for_words_of_ones_own_needs_no_yes(world: World) -> None:
+    url = world.page("/a", f"<p>{NOTICE}</p>")
+    world.service.found("闭馆", "https://lib.example.com/")
+    world.chat.model(
+        on_user("讲了", call("web_read", url=url)),
+        on_result(NOTICE[:20], "讲的是闭馆。"),
+        on_user("再搜", call("web_search", query="图书馆 检修 通知")),
+        on_user("查查", call("web_search", query="图书馆 保险柜 密码")),
+        on_result("lib.example.com", "搜到了。"),
+        on_result("", "要先问你。"),
+    )
+    await world.chat.say(f"{url} 讲了什么")
+    assert await world.chat.say("再搜一下图书馆检修的通知") == ["搜到了。"]
+    await world.chat.say("查查别的")
+    assert [asked["q"] for asked in world.service.asked] == ["图书馆 检修 通知"]
+
+
+async def test_a_secret_does_not_leave_unasked(world: World) -> None:
+    key = "sk-" + "3f9a" * 8
+    world.chat.model(
+        on_user("搜", call("web_search", query=f"{key} 是谁的")),
+        on_user("打开", call("web_read", url=world.pages.url(f"/?key={key}"))),
+        on_result("", "要先问你。"),
+    )
+    await world.chat.say(f"搜一下 {key} 是谁的")
+    await world.chat.say("打开那个")
+    assert (world.service.asked, world.pages.asked) == ([], [])
+    assert len(world.chat.app.kit.book.open()) == 2
+
+
+async def test_guests_are_not_offered_the_web_and_everybody_calculates(tmp_path: Path) -> None:
+    chat = Conversation(tmp_path, EMBEDDING__MODEL="off", ACCESS__TRIAL="9", ACCESS__MEMBERS='["tg:8"]')
+    chat.model(
+        on_user("https", call("web_read", url="https://example.com/")),
+        on_user("多少", call("calculate", expression="12万*3%+1500")),
+        on_result("5100", "是 5100。"),
+        on_result("没有", "我打不开网页。"),
+        on_result("", "问一下主人。"),
+    )
+    async with chat:
+        assert await chat.say("看看 https://example.com/", by="tg:7") == ["我打不开网页。"]
+        assert "web_read" not in chat.server.requests[0].tools
+        assert await chat.say("12 万的 3% 加 1500 是多少", by="tg:7") == ["是 5100。"]
 
 
 @pytest.mark.parametrize(

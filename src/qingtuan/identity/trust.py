@@ -212,8 +212,18 @@ def _sending_out(call: CallFacts) -> tuple[Risk, Words | None]:
     values = list(values_of(call.arguments, without=counts))
     if not all(_given(url, call) for value in values for url in urls_in(value.text)):
         return Risk.ACT, _with_material(call, Words("这个网址不是你给的", "You did not give this address"))
-    loose = {str(place): without_urls(value.text) for place, value in enumerate(values)}
-    return Risk.READ, _not_own_words(call) if evidence(loose, call.own_words, call.resolved) else None
+    own = all(_is_own(without_urls(value.text), call) for value in values)
+    return Risk.READ, None if own else _not_own_words(call)
+
+
+def _is_own(text: str, call: CallFacts) -> bool:
+    """Whether a value stands in the speaker's message: whole, or as a few words that are picked out of it, as for a
+    search. Of many words, or of single characters, anything could be spelt."""
+    if not evidence({"": text}, call.own_words, call.resolved):
+        return True
+    words = text.split()
+    picked = len(words) <= _MOST_PICKED and all(len(word) > 1 for word in words)
+    return picked and not any(evidence({"": word}, call.own_words, call.resolved) for word in words)
 
 
 def _given(url: str, call: CallFacts) -> bool:
@@ -244,6 +254,7 @@ def _with_material(call: CallFacts, words: Words) -> Words:
     )
 
 
+_MOST_PICKED = 8
 _ORIGINS = {
     Origin.SYSTEM: Words("系统", "the system"),
     Origin.OWNER: Words("别人的话", "what others said"),

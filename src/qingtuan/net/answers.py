@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -63,9 +63,12 @@ class Answer:
 class Reply:
     """An answer whose body is still to be read. To be closed."""
 
-    def __init__(self, response: httpx2.Response, address: Address, close: Callable[[], object]) -> None:
-        """`close` is awaited once the answer is closed."""
+    def __init__(
+        self, response: httpx2.Response, address: Address, close: Callable[[], Awaitable[None]], *, bodiless: bool
+    ) -> None:
+        """`close` is called once the answer is closed. `bodiless`: it tells of a body and has none."""
         self._response = response
+        self._bodiless = bodiless
         self._close = close
         self.address = address
         self.status = response.status_code
@@ -80,7 +83,7 @@ class Reply:
         import httpx2
 
         announced = self._response.headers.get("content-length", "")
-        if announced.isdecimal() and len(announced) < 20 and int(announced) > size:
+        if not self._bodiless and announced.isdecimal() and len(announced) < 20 and int(announced) > size:
             raise FetchFailed(_LARGE)
         unpack = _unpacker(self._response.headers.get("content-encoding", ""))
         left = size
@@ -107,7 +110,7 @@ class Reply:
         try:
             await self._response.aclose()
         finally:
-            await self._close()  # type: ignore[misc]
+            await self._close()
 
     @property
     def media_type(self) -> str:

@@ -83,7 +83,7 @@ class Door:
                     continue
                 if response.status_code < 200:
                     raise FetchFailed(BROKEN, detail=f"HTTP {response.status_code}")
-                return Reply(response, asking.address, transport.aclose)
+                return Reply(response, asking.address, transport.aclose, bodiless=method == "HEAD")
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             await transport.aclose()
             raise FetchFailed(BROKEN, detail=repr(error), again=True) from None
@@ -141,12 +141,14 @@ def _request(asking: Asking, method: str, number: str, idle: float) -> httpx2.Re
         content=asking.body,
         extensions={
             "sni_hostname": address.host,
-            "timeout": dict.fromkeys(("connect", "read", "write", "pool"), idle),
+            "timeout": {"connect": min(idle, _CONNECT), "read": idle, "write": idle, "pool": idle},
         },
     )
 
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_CONNECT = 8.0
+"""Seconds for one number of a host: where one kind of number leads nowhere, another may."""
 _TRIES = 3
 """Numbers of a host that are tried."""
 _OURS = frozenset({
