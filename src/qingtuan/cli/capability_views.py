@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from qingtuan.cli.table import table
+from qingtuan.confirmations import visible
 from qingtuan.language import Language, Words
 
 _Json = Mapping[str, Any]
@@ -33,7 +34,7 @@ def shown(card: _Json, language: Language) -> str:
     head = _HEAD.say(language).format(
         name=card["name"], version=_version(card, language), state=_STATES[card["state"]].say(language)
     )
-    lines = [head, card["description"], ""]
+    lines = [head, _line(card["description"]), ""]
     lines += _facts(card, language)
     lines += _definition(card, language)
     if len(card["versions"]) > 1 or card["waiting"]:
@@ -60,10 +61,13 @@ def _waiting(waiting: _Json, language: Language) -> Iterator[str]:
     )
     if waiting["changed"]:
         yield _CHANGED.say(language).format(fields=", ".join(waiting["changed"]))
-    yield made["description"]
+    yield _line(made["description"])
     yield ""
     yield from _facts(made, language)
-    yield from _definition({**made, "schema": made["parameters"]}, language)
+    # Numbered, so that no line of it can pass for one of ours.
+    code = made["code"].rstrip("\n").split("\n")
+    numbered = "\n".join(f"{number:>4}│ {line}" for number, line in enumerate(code, 1))
+    yield from _definition({**made, "schema": made["parameters"], "code": numbered}, language)
     yield ""
     yield _APPROVE.say(language).format(name=made["name"], code=waiting["approve"])
 
@@ -86,9 +90,10 @@ def _facts(card: _Json, language: Language) -> Iterator[str]:
     if card["kind"] != "normal":
         yield _KIND.say(language).format(kind=card["kind"], expires=card.get("expires") or "")
     if card["tags"]:
-        yield _TAGS.say(language).format(tags=", ".join(card["tags"]))
+        yield _TAGS.say(language).format(tags=_line(", ".join(card["tags"])))
     if card["examples"]:
-        yield _EXAMPLES.say(language).format(examples=Words("；", "; ").say(language).join(card["examples"]))
+        examples = Words("；", "; ").say(language).join(card["examples"])
+        yield _EXAMPLES.say(language).format(examples=_line(examples))
 
 
 def _definition(card: _Json, language: Language) -> Iterator[str]:
@@ -103,8 +108,13 @@ def _definition(card: _Json, language: Language) -> Iterator[str]:
         yield _CASES.say(language)
     for case in card["cases"]:
         expected = f" → {_short(case['expected'])}" if "expected" in case else ""
-        note = f"  # {case['note']}" if case.get("note") else ""
+        note = f"  # {_line(case['note'])}" if case.get("note") else ""
         yield f"  {_short(case['arguments'])}{expected}{note}"
+
+
+def _line(text: str) -> str:
+    """What somebody wrote, on one line: then it passes for nothing else."""
+    return visible.escaped(text)
 
 
 def _short(value: Any) -> str:
@@ -139,7 +149,7 @@ def _use(use: _Json, language: Language) -> Iterator[str]:
     last = use["last"][:16].replace("T", " ")
     yield _USED.say(language).format(calls=use["calls"], failures=use["failures"], mean=mean, last=last)
     if use["error"]:
-        yield _ERROR.say(language).format(error=use["error"])
+        yield _ERROR.say(language).format(error=_line(use["error"]))
 
 
 _WIDE, _CASE = 120, 160

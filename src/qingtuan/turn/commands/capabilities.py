@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -136,13 +135,15 @@ def shown(card: Card, language: Language) -> Iterator[str]:
 
 
 def waiting_lines(waiting: Waiting, language: Language) -> Iterator[str]:
-    """What is about to be approved, whole: nothing of it is left out, for what was not read may be in it."""
+    """What is about to be approved, with the code that approves it: not where something is left out for its length, for
+    what was not read may be in it."""
     made = waiting.version
     yield _WAITING.say(language).format(name=made.name, version=made.number, author=made.author)
     if waiting.changed:
         yield _CHANGED.say(language).format(fields=", ".join(waiting.changed))
     yield from _definition(waiting.definition, language)
-    yield _APPROVE.say(language).format(name=made.name, code=waiting.code)
+    long = visible.long_block(waiting.definition.code) or len(json.dumps(waiting.definition.parameters)) > _LONGEST
+    yield (_TOO_LONG if long else _APPROVE).say(language).format(name=made.name, code=waiting.code)
 
 
 def _definition(made: Definition, language: Language) -> Iterator[str]:
@@ -150,8 +151,7 @@ def _definition(made: Definition, language: Language) -> Iterator[str]:
     yield _REACHING.say(language).format(hosts=", ".join(made.hosts)) if made.hosts else _NO_NETWORK.say(language)
     parameters = json.dumps(made.parameters, ensure_ascii=False)
     yield _TAKES.say(language).format(parameters=visible.shown(parameters, language, limit=_LONGEST))
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", made.code)), default=0))
-    yield f"{fence}ts\n{made.code.rstrip()}\n{fence}"
+    yield visible.block(made.code, language)
 
 
 _LONGEST = 10_000
@@ -194,6 +194,10 @@ _WAITING = Words(
 _CHANGED = Words("和在用的比，变了：{fields}", "Other than what runs: {fields}")
 _APPROVE = Words(
     "看过没问题就 /capability approve {name} {code}", "If it looks right: /capability approve {name} {code}"
+)
+_TOO_LONG = Words(
+    "太长了，这里没有全部显示。在终端里看完再认可：qingtuan capability approve {name}",
+    "It is too long to be shown whole here. See it and approve it in a terminal: qingtuan capability approve {name}",
 )
 _NOTHING_WAITS = Words("{name} 没有等着的版本。", "Nothing of {name} waits.")
 _APPROVED = Words("{name} 第 {version} 版在用了。", "{name} runs as version {version}.")
