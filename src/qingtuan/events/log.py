@@ -6,7 +6,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -129,14 +129,14 @@ class Log:
             StorageFailed: the database refused; nothing was written.
         """
         content, body = _as_json(payload or {})
-        event = Event(self._ids.event(), self._clock.now(), kind, place, origin, content, cause)
+        name, time = self._ids.event(), self._clock.now()
         with self.transaction():
             cursor = self.database.execute(
                 "INSERT INTO events (id, time, kind, session, space, turn, person, origin, cause, payload)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    event.id,
-                    round(event.time.timestamp() * 1000),
+                    name,
+                    round(time.timestamp() * 1000),
                     kind,
                     place.session,
                     str(place.space) if place.space else None,
@@ -147,7 +147,7 @@ class Log:
                     body,
                 ),
             )
-            event = replace(event, seq=cursor.lastrowid or 0)
+            event = Event(name, time, kind, place, origin, content, cause, cursor.lastrowid or 0)
             for project in self._projections:
                 project(self.database, event)
             if self._written is not None:

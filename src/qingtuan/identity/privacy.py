@@ -28,6 +28,9 @@ _SEAL = object()
 _ALL = frozenset(Visibility)
 _PUBLIC = frozenset({Visibility.PUBLIC})
 _NONE: frozenset[Visibility] = frozenset()
+_AS_BROAD_AS = {
+    floor.breadth: frozenset(label for label in Visibility if label.breadth >= floor.breadth) for floor in Visibility
+}
 
 
 @final
@@ -51,8 +54,7 @@ class Sight:
                 return _ALL if here.is_group and here.id == scope.id and scope.id else _NONE
             case "user" if scope.id == self.reader.person and scope.id:
                 narrowest = Visibility.OWN if self.reader.space.is_group else Visibility.PRIVATE
-                floor = max(narrowest.breadth, self.reader.ceiling.breadth)
-                return frozenset(label for label in Visibility if label.breadth >= floor)
+                return _AS_BROAD_AS[max(narrowest.breadth, self.reader.ceiling.breadth)]
             case "user":
                 return _PUBLIC
         return _NONE

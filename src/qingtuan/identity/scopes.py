@@ -6,6 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Literal
 
 from qingtuan.messages import Space
@@ -145,6 +146,8 @@ _LONGEST_NAME = 200
 """Bytes. File systems allow 255; names of pages and temporary files are built around this one."""
 
 
+# The same few accounts and persons are named dozens of times in each turn.
+@lru_cache(maxsize=1024)
 def encode_name(text: str) -> str:
     """`qq:10001` as a name for folders and persons, `qq-10001`. Reversible, and no two texts share one.
 

@@ -96,6 +96,15 @@ _NOTHING_LEFT = Words("- 这一段没有可留的内容。", "- Nothing of this 
 """Where all that was said has been forgotten, or was refused by a provider."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """How many messages the raw window behind a position in the log held, as far as another position."""
+
+    behind: int
+    upto: int
+    messages: int
+
+
 class Summaries:
     """The summaries of all sessions."""
 
@@ -106,6 +115,7 @@ class Summaries:
         self._at_work: set[str] = set()
         self._failed: dict[str, int] = {}
         """By session: how many messages its raw window had when no summary came of it."""
+        self._counted: dict[str, _Counted] = {}
 
     # What a request is made of
 
@@ -184,6 +194,8 @@ class Summaries:
 
     def is_due(self, session: Session) -> bool:
         """Whether the raw window has grown so far that it is to be compressed. Quick: asked after every turn."""
+        if not due(self._at_most(session), self._rules):
+            return False
         messages = self._messages(session)
         failed = self._failed.get(session.id)
         patient = failed is not None and failed <= messages < failed + _PATIENCE
@@ -412,14 +424,27 @@ class Summaries:
         for event in filter(None, map(self._log.get, gone)):
             self._log.database.execute("DELETE FROM parts WHERE hash = ?", (event.payload.get("text"),))
 
+    def _at_most(self, session: Session) -> int:
+        """No fewer than the messages that the raw window holds: those of the last count, and all said since."""
+        behind, counted = self._behind(session), self._counted.get(session.id)
+        if counted is None or counted.behind != behind:
+            return self._messages(session)
+        events = self._log.of_session(session.id, after=counted.upto, kinds=_SAID)
+        since = (len(event.payload["messages"]) if "messages" in event.payload else 1 for event in events)
+        return counted.messages + sum(since)
+
     def _messages(self, session: Session) -> int:
         """How many messages the raw window holds."""
-        kinds = (*SAYING, Kind.MESSAGE_SENT)
-        events = self._log.of_session(session.id, after=self._behind(session), kinds=kinds)
+        behind = self._behind(session)
+        events = self._log.of_session(session.id, after=behind, kinds=_SAID)
         begun = {event.place.turn for event in events if event.kind is Kind.TURN_STARTED}
         replies = (event for event in events if event.payload.get("kind") == "reply" and event.place.turn in begun)
         said = messages_in(event for event in events if event.place.turn in begun)
-        return len(said) + sum(1 for _ in replies)
+        messages = len(said) + sum(1 for _ in replies)
+        if len(self._counted) >= _MOST_COUNTED:
+            self._counted.clear()
+        self._counted[session.id] = _Counted(behind, events[-1].seq if events else behind, messages)
+        return messages
 
     def _in_force(self, session: Session, cleared: int | None = None) -> list[Summary]:
         """The summaries that count for a session, oldest first. `cleared` is what `_cleared` gives, if it was read a
@@ -439,6 +464,8 @@ def _person_of(session: Session, events: Iterable[Event]) -> str | None:
     return None if session.space.is_group else next(people, None)
 
 
+_SAID = (*SAYING, Kind.MESSAGE_SENT)
+_MOST_COUNTED = 1000
 _COUNTED = (Kind.TURN_STARTED, Kind.TURN_JOINED, Kind.TURN_FINISHED, Kind.MESSAGE_SENT)
 _Mark = tuple[int, str, datetime]
 

@@ -34,6 +34,9 @@ class Attached:
     """What the speaker said aloud, where the message has no words, and it was heard here."""
 
 
+NOTHING = Attached((), "")
+
+
 def of(message: Received, events: Iterable[Event], language: Language) -> Attached:
     """What came with a message. `events` are those that the message caused."""
     found = happened.pieces(message, events)

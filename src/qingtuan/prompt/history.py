@@ -206,7 +206,10 @@ class _Builder:
                 continue  # the platform gave the quote along
             text = material_text(material, self._language)
             yield self._said(ChatMessage("user", text), received, material.origin, turn)
-        brought = attached.of(Received.of(received), self._media.get(received.id, ()), self._language)
+        # Most messages are words alone, and are read again in every turn.
+        brought = attached.NOTHING
+        if payload.get("attachments") or payload.get("remotes"):
+            brought = attached.of(Received.of(received), self._media.get(received.id, ()), self._language)
         for shown, shown_as in brought.shown:
             if isinstance(shown, Material) and " ".join(shown.text.split()) in known:
                 continue

@@ -139,13 +139,16 @@ PIPELINE: tuple[tuple[str, Adapter], ...] = (
 )
 
 
+_FIELDS = tuple(field.name for field in fields(Draft))
+
+
 def build(view: TurnView) -> Built:
     """The request of a view: a pure function, so that the same inputs give the same bytes."""
     draft = Draft()
     steps = []
     for name, adapter in PIPELINE:
         changed = adapter(view, draft)
-        differing = [f.name for f in fields(Draft) if getattr(changed, f.name) != getattr(draft, f.name)]
+        differing = [name for name in _FIELDS if getattr(changed, name) != getattr(draft, name)]
         steps.append(Step(name, tuple(differing)))
         draft = changed
     messages = (
