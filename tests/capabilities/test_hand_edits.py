@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from qingtuan.errors import NotThere
+from qingtuan.errors import NotAllowed, NotThere
 from tests.fakes.capability_world import MEMBER, OWNER, PROGRAM, CapabilityWorld, adder
 
 ECHO = "// does: echo\nexport default (input) => input\n"
@@ -185,3 +185,40 @@ async def test_the_owners_own_commit_of_an_edit_approves_nothing(tmp_path: Path)
     (waiting,) = world.registry.waiting()
     await world.registry.approve("adder", OWNER, waiting.code)
     assert world.git("log", "-1", "--format=%s") == "mine\n"
+
+
+async def test_an_edit_that_was_taken_back_waits_no_more(tmp_path: Path) -> None:
+    world = await deployed(tmp_path)
+    before = world.file("adder").read_text("utf-8")
+    world.file("adder").write_text(ECHO, "utf-8")
+    await world.registry.look()
+    world.file("adder").write_text(before, "utf-8")
+    await world.registry.look()
+    assert world.registry.waiting() == []
+    assert ("capability adder edited", None) in world.told
+
+
+async def test_what_the_owner_turns_down_goes_and_an_edit_leaves_the_folder(tmp_path: Path) -> None:
+    world = await deployed(tmp_path)
+    world.file("adder").write_text(ECHO, "utf-8")
+    await world.registry.deploy(adder(description="By a program.", cases=()), PROGRAM)
+    for waiting in world.registry.waiting():
+        with pytest.raises(NotAllowed):
+            await world.registry.reject("adder", PROGRAM, waiting.code)
+        await world.registry.reject("adder", OWNER, waiting.code)
+    assert world.registry.waiting() == []
+    assert world.file("adder").read_text("utf-8") == adder().code
+    await world.registry.look()
+    assert world.registry.waiting() == []
+    assert (await world.registry.rollback("adder", 2, OWNER)).version == 4
+    assert world.registry.get("adder").definition.code == ECHO
+
+
+async def test_a_new_folder_that_is_turned_down_goes(tmp_path: Path) -> None:
+    world = await deployed(tmp_path)
+    shutil.copytree(world.folder / "adder", world.folder / "sum")
+    await world.registry.look()
+    (waiting,) = world.registry.waiting()
+    await world.registry.reject("sum", OWNER, waiting.code)
+    assert not (world.folder / "sum").exists()
+    assert world.registry.history("sum")[0].number == 1

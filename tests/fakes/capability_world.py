@@ -20,9 +20,10 @@ from qingtuan.capabilities import ledger
 from qingtuan.capabilities.definition import Case, Definition
 from qingtuan.capabilities.disk import Disk
 from qingtuan.capabilities.ledger import By, Ledger
-from qingtuan.capabilities.registry import Capabilities, Rules, Surroundings
+from qingtuan.capabilities.registry import Capabilities
 from qingtuan.capabilities.sandbox.base import Fault, Job, Ran, Sandbox, Wall
 from qingtuan.capabilities.store import Store
+from qingtuan.capabilities.surroundings import Rules, Surroundings
 from qingtuan.capabilities.values import Asking, Called
 from qingtuan.clock import ManualClock
 from qingtuan.events.log import Log

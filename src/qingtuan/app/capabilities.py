@@ -13,11 +13,12 @@ from qingtuan.capabilities.catalog import Catalog
 from qingtuan.capabilities.disk import Disk
 from qingtuan.capabilities.ledger import Ledger
 from qingtuan.capabilities.making import MakingTools
-from qingtuan.capabilities.registry import SOURCE, Capabilities, Rules, Surroundings
+from qingtuan.capabilities.registry import Capabilities
 from qingtuan.capabilities.sandbox.base import Sandbox
 from qingtuan.capabilities.sandbox.deno import Deno
 from qingtuan.capabilities.starters import starters
 from qingtuan.capabilities.store import Store
+from qingtuan.capabilities.surroundings import SOURCE, Rules, Surroundings
 from qingtuan.clock import Clock
 from qingtuan.errors import SettingsWrong, StorageFailed
 from qingtuan.events.log import Log

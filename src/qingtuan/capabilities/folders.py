@@ -71,6 +71,13 @@ class Folders:
         except StorageFailed as error:
             self._trouble(name, error)
 
+    async def put_back(self, name: str, held: Held | None) -> None:
+        """Let the folder hold what counts, whatever somebody wrote there. Raises `StorageFailed`."""
+        await self.prepare()
+        await self._store.settle(name, held, again=True)
+        self._stamps[name] = self._store.disk.stamp(name)
+        self._trouble(name, None)
+
     async def cleanse(self) -> None:
         """Make folders and history anew, if versions were erased. Raises `StorageFailed`."""
         if not self._ledger.lacks_any():
@@ -109,6 +116,10 @@ class Folders:
                 await self._hand(name, held)
                 return
         self._lost.discard(name)
+        for version in self._ledger.versions(name):
+            if version.waits and version.how == "hand":
+                self._ledger.withdraw(version, BY_HAND)  # it was taken back as it had come
+                self._tell(f"capability {name} edited", None)
         self._trouble(name, None)
 
     async def _hand(self, name: str, held: Held | None) -> None:
@@ -149,8 +160,9 @@ class Folders:
 
 
 _EDITED = Words(
-    "自己写的工具 {name} 的文件被手改过，改后的等你看：在那之前还用原来的。",
-    "The files of the capability {name} were edited; the edit waits for you, and until then the old one runs.",
+    "自己写的工具 {name} 的文件被手改过，改后的等你看：/capability approve {name}。在那之前还用原来的。",
+    "The files of the capability {name} were edited; the edit waits for you: /capability approve {name}. Until then "
+    "the old one runs.",
 )
 _UNREADABLE = Words(
     "自己写的工具 {name} 的文件夹没有采用：{why}",

@@ -2,6 +2,7 @@
 
 capability.deployed   {name, version, hash, definition, how, waits, note}; of its author, with the origin of its words
 capability.approved   {name, version, event}
+capability.withdrawn  {name, version, event}
 capability.stored     {name, version, files, commit}; what stands in its folder: SHA-256 by file, {} for nothing
 capability.deleted    {name, why}
 capability.switched   {name, off}
@@ -176,6 +177,10 @@ def _approved(database: Database, event: Event) -> None:
     )
 
 
+def _withdrawn(database: Database, event: Event) -> None:
+    database.execute("UPDATE capability_versions SET waits = 0 WHERE event = ?", (event.payload["event"],))
+
+
 def _stored(database: Database, event: Event) -> None:
     _state(database, event.payload["name"], "stands", event.id if event.payload["files"] else None)
 
@@ -217,6 +222,7 @@ def _state(database: Database, name: str, column: str, value: object) -> None:
 _PROJECTS = {
     Kind.CAPABILITY_DEPLOYED: _deployed,
     Kind.CAPABILITY_APPROVED: _approved,
+    Kind.CAPABILITY_WITHDRAWN: _withdrawn,
     Kind.CAPABILITY_STORED: _stored,
     Kind.CAPABILITY_DELETED: _deleted,
     Kind.CAPABILITY_SWITCHED: _switched,
@@ -407,6 +413,11 @@ class Ledger:
         payload = {"name": version.name, "version": version.number, "event": version.event}
         with self.log.transaction(durable=True):
             self.log.append(Kind.CAPABILITY_APPROVED, Place(turn=by.place.turn), payload, cause=by.cause)
+
+    def withdraw(self, version: Version, by: By) -> None:
+        """Let a version wait no more."""
+        payload = {"name": version.name, "version": version.number, "event": version.event}
+        self.log.append(Kind.CAPABILITY_WITHDRAWN, Place(turn=by.place.turn), payload, cause=by.cause)
 
     def stored(self, name: str, version: int, files: Mapping[str, bytes], commit: str | None) -> None:
         """Note what stands in a folder now."""

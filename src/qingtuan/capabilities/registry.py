@@ -8,84 +8,30 @@ is not what was approved, and until it is, the old one runs.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-from qingtuan.capabilities import archive
 from qingtuan.capabilities.bounds import faults
 from qingtuan.capabilities.definition import Definition, DefinitionRefused, Fault
-from qingtuan.capabilities.folders import Folders, Tell
+from qingtuan.capabilities.folders import Folders
 from qingtuan.capabilities.hits import page_of
-from qingtuan.capabilities.ledger import By, Held, Ledger, Use, Version
+from qingtuan.capabilities.ledger import By, Held, Use, Version
 from qingtuan.capabilities.running import Journal, as_tool, called, fault_words
-from qingtuan.capabilities.sandbox.base import Job, Limits, Sandbox
+from qingtuan.capabilities.sandbox.base import Job, Sandbox
 from qingtuan.capabilities.shipped import Shipped
-from qingtuan.capabilities.store import Store
+from qingtuan.capabilities.surroundings import Surroundings
 from qingtuan.capabilities.trying import Headers, case_faults, compile_faults
 from qingtuan.capabilities.values import Asking, Called, Card, Deployed, Loaded, Page, Status, Waiting
 from qingtuan.capabilities.warm import Warm
-from qingtuan.clock import Clock
 from qingtuan.errors import NotAllowed, NotThere, QingtuanError, ToolFailed
 from qingtuan.identity.scopes import Reader
 from qingtuan.language import Words
 from qingtuan.storage.files import content_hash
 from qingtuan.tools.schema import check_arguments
 from qingtuan.tools.strict_json import canonical
-from qingtuan.tools.tool import Tool
 
-SOURCE = "self-made"
-"""The source of these tools in the catalog."""
 PAGE = 20
-
-
-class Neighbours(Protocol):
-    """What the registry needs of the other tools."""
-
-    def taken(self) -> Collection[str]:
-        """Names of tools that are not self-made."""
-        ...
-
-    def offer(self, tools: Sequence[Tool]) -> None:
-        """Let exactly these be the self-made tools that can be called."""
-        ...
-
-    async def find(self, query: str, reader: Reader, limit: int) -> Sequence[str]:
-        """Names of self-made tools that the reader may use and that fit, best first."""
-        ...
-
-    def permits(self, name: str, reader: Reader) -> bool:
-        """Whether the reader may use the self-made tool of this name."""
-        ...
-
-
-_LIMITS = Limits()
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What the settings say."""
-
-    resident: int = 100
-    limits: Limits = _LIMITS
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a registry works with."""
-
-    ledger: Ledger
-    store: Store
-    sandbox: Sandbox
-    clock: Clock
-    neighbours: Neighbours
-    rules: Rules = Rules()
-    headers: Callable[[], Headers] = dict
-    """What we add to requests, by host: keys that no code may see."""
-    tell: Tell = field(default=lambda _key, _words: None)
-    shipped: Sequence[Definition] = ()
-    """What comes with the product."""
 
 
 class Capabilities:
@@ -233,6 +179,23 @@ class Capabilities:
             self._around.tell(f"capability {name} edited", None)
             await self._settled(name)
             return Deployed(name, waiting.version.number, waits=False)
+
+    async def reject(self, name: str, by: By, code: str) -> None:
+        """Let a version not come that waits and that `code` stands for. An edit by hand goes out of the folder; its
+        version stays, as all do.
+
+        Raises:
+            NotAllowed: not by the owner's own decision.
+            NotThere: nothing of this name waits, or the code stands for something else.
+        """
+        if not by.sure:
+            raise NotAllowed(_OWNER_DECIDES)
+        async with self._writing:
+            waiting = self._waiting_by(name, code)
+            self._ledger.withdraw(waiting.version, by)
+            if waiting.version.how == "hand":
+                await self._folders.put_back(name, self._ledger.get(name))
+            self._around.tell(f"capability {name} edited", None)
 
     async def delete(self, name: str, by: By) -> None:
         """Let it be no more. Its versions stay, and can be rolled back to.
@@ -442,6 +405,8 @@ class Capabilities:
 
     async def export(self, names: Collection[str] | None = None) -> bytes:
         """A zip of the folders of these capabilities, or of all, with a manifest. Raises `NotThere`."""
+        from qingtuan.capabilities import archive  # hardly ever needed
+
         held = self.all() if names is None else [self.get(name) for name in names]
         return archive.packed([one.definition for one in held])
 
@@ -451,6 +416,8 @@ class Capabilities:
         Raises:
             UsageWrong: it is no such archive.
         """
+        from qingtuan.capabilities import archive  # hardly ever needed
+
         deployed: list[Deployed] = []
         refused: dict[str, QingtuanError] = {}
         by = By(by.person, False, "import", by.place, archive.ORIGIN, by.cause)

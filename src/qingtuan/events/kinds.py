@@ -400,6 +400,10 @@ class Kind(StrEnum):
             "主人看过等着的那个版本，从此用它。", "The owner looked at a version that waited; it counts from now on."
         ),
     )
+    CAPABILITY_WITHDRAWN = (
+        "capability.withdrawn",
+        Words("等着的一个版本不要了，或者撤回了。", "A version that waited was turned down, or taken back."),
+    )
     CAPABILITY_STORED = (
         "capability.stored",
         Words("一个版本的文件写好了，也提交了。", "The files of a version stand in their folder and are committed."),

@@ -29,7 +29,7 @@ def capability_commands(kit: Kit, capabilities: Capabilities) -> list[Command]:
             _CapabilityCommand(kit, capabilities).run,
             owner_only=True,
             prints=Prints.INTERNALS,
-            usage="[show|approve|disable|enable|delete NAME]",
+            usage="[show|approve|reject|disable|enable|delete NAME]",
             forms=_FORMS,
         )
     ]
@@ -54,6 +54,8 @@ class _CapabilityCommand:
                 return CommandReply("\n".join(shown(self.capabilities.card(name), invocation.language)))
             case "approve":
                 return CommandReply(await self._approve(name, code.strip(), invocation))
+            case "reject":
+                return CommandReply(await self._reject(name, code.strip(), invocation))
         return CommandReply(await self._change(doing, name, invocation))
 
     async def _approve(self, name: str, code: str, invocation: Invocation) -> str:
@@ -67,6 +69,13 @@ class _CapabilityCommand:
             return "\n\n".join("\n".join(waiting_lines(one, language)) for one in waiting)
         done = await self.capabilities.approve(name, self._direct(invocation).by("command"), code)
         return _APPROVED.say(language).format(name=done.name, version=done.version)
+
+    async def _reject(self, name: str, code: str, invocation: Invocation) -> str:
+        if not code:
+            return await self._approve(name, code, invocation)
+        by_hand(invocation)
+        await self.capabilities.reject(name, self._direct(invocation).by("command"), code)
+        return _REJECTED.say(invocation.language).format(name=visible.shown_name(name, invocation.language))
 
     async def _change(self, doing: str, name: str, invocation: Invocation) -> str:
         by_hand(invocation)
@@ -100,6 +109,7 @@ _DOINGS = {
     "": "list", "list": "list", "列表": "list",
     "show": "show", "看": "show",
     "approve": "approve", "认可": "approve",
+    "reject": "reject", "不要": "reject",
     "disable": "disable", "停用": "disable",
     "enable": "enable", "启用": "enable",
     "delete": "delete", "删除": "delete",
@@ -162,19 +172,21 @@ _FORMS = (
         Words("认可 名字 [代码]", "approve NAME [CODE]"),
         Words("看等着的版本；带上那里的代码就是认可", "see a version that waits; with the code there, approve it"),
     ),
+    Form(Words("不要 名字 代码", "reject NAME CODE"), Words("不要那个版本", "turn that version down")),
     Form(Words("停用 名字", "disable NAME"), Words("先不用它", "switch it off")),
     Form(Words("启用 名字", "enable NAME"), Words("重新用它", "switch it on again")),
     Form(Words("删除 名字", "delete NAME"), Words("删掉；版本都留着", "delete it; its versions stay")),
 )
 _USAGE = Words(
-    "写法：/capability，或 /capability 后面写 show、approve、disable、enable、delete 和名字。",
-    "Write /capability, or /capability with show, approve, disable, enable or delete, and a name.",
+    "写法：/capability，或 /capability 后面写 show、approve、reject、disable、enable、delete 和名字。",
+    "Write /capability, or /capability with show, approve, reject, disable, enable or delete, and a name.",
 )
 _NONE = Words(
     "还没有自己造的工具。说说你要一个什么工具，就能造。", "There are none yet. Say what tool you want, and it is made."
 )
 _OURS = Words("自带的", "came along")
 _IS_OFF = Words("停用了", "off")
+_REJECTED = Words("{name} 的那个版本不要了。", "That version of {name} is turned down.")
 _IS_BROKEN = Words("坏了（连着失败）", "broken: it fails again and again")
 _REACHES = Words("连到 {hosts}", "reaches {hosts}")
 _USED = Words("用过 {calls} 次，失败 {failures} 次", "calls: {calls}, failed: {failures}")
@@ -193,7 +205,8 @@ _WAITING = Words(
 )
 _CHANGED = Words("和在用的比，变了：{fields}", "Other than what runs: {fields}")
 _APPROVE = Words(
-    "看过没问题就 /capability approve {name} {code}", "If it looks right: /capability approve {name} {code}"
+    "看过没问题就 /capability approve {name} {code}，不要就 /capability reject {name} {code}",
+    "If it looks right: /capability approve {name} {code}; if not: /capability reject {name} {code}",
 )
 _TOO_LONG = Words(
     "太长了，这里没有全部显示。在终端里看完再认可：qingtuan capability approve {name}",
