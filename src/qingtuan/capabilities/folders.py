@@ -43,6 +43,13 @@ class Folders:
         """Every name of which something stands in the folder, or should."""
         return sorted({*self._ledger.standings(), *self._store.disk.names()})
 
+    def still(self) -> bool:
+        """Whether every folder is as it was when it was last looked at, and there was nothing wrong with any."""
+        if not self._prepared or self._troubles or self._lost or not self._store.has_history:
+            return False
+        known = {name: stamp for name, stamp in self._stamps.items() if any(stamp)}
+        return {name: self._store.disk.stamp(name) for name in self._store.disk.names()} == known
+
     async def look_at(self, name: str, held: Held | None) -> None:
         """See what was done to one folder by hand, and finish what was cut off there."""
         if held is not None and held.over(self._clock.now()):

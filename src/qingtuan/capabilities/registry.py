@@ -83,6 +83,9 @@ class Capabilities:
     async def look(self) -> None:
         """See what was changed by hand, finish what was cut off, and let go of what has run out."""
         async with self._writing:
+            now = self._clock.now()
+            if self._folders.still() and not any(held.over(now) for held in self._offered.values()):
+                return
             held = {one.name: one for one in self._ledger.all()}
             for name in sorted({*held, *self._folders.names()}):
                 await self._folders.look_at(name, held.get(name))
