@@ -390,31 +390,14 @@ class Kind(StrEnum):
     CAPABILITY_DEPLOYED = (
         "capability.deployed",
         Words(
-            "一个自己写的工具有了新的版本：整个写在内容里；要主人点头的先等着。",
-            "A self-made tool has a new version, which stands in the payload whole; one that needs a yes waits.",
+            "一个自己写的工具有了新的版本，或者有一个等人点头。",
+            "A self-made tool has a new version, or one that waits.",
         ),
     )
-    CAPABILITY_APPROVED = (
-        "capability.approved",
-        Words(
-            "主人看过等着的那个版本，从此用它。", "The owner looked at a version that waited; it counts from now on."
-        ),
-    )
-    CAPABILITY_WITHDRAWN = (
-        "capability.withdrawn",
-        Words("等着的一个版本不要了，或者撤回了。", "A version that waited was turned down, or taken back."),
-    )
-    CAPABILITY_STORED = (
-        "capability.stored",
-        Words("一个版本的文件写好了，也提交了。", "The files of a version stand in their folder and are committed."),
-    )
-    CAPABILITY_DELETED = (
-        "capability.deleted",
-        Words(
-            "一个自己写的工具删掉了，或者到期了；历史还在。",
-            "A self-made tool was deleted or ran out; its history stays.",
-        ),
-    )
+    CAPABILITY_APPROVED = "capability.approved", Words("主人认可了等着的版本。", "The owner approved what waited.")
+    CAPABILITY_WITHDRAWN = "capability.withdrawn", Words("等着的版本不要了。", "What waited was turned down.")
+    CAPABILITY_STORED = "capability.stored", Words("一个版本的文件写好了。", "The files of a version are written.")
+    CAPABILITY_DELETED = "capability.deleted", Words("一个自己写的工具没有了。", "A self-made tool is no more.")
     CAPABILITY_SWITCHED = (
         "capability.switched",
         Words("一个自己写的工具停用了，或者又可以用了。", "A self-made tool was disabled, or may be used again."),
