@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import ssl
 import subprocess
+import threading
 import zlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -247,6 +248,24 @@ async def test_the_certificate_is_that_of_the_name(tmp_path: Path) -> None:
         await refused(trusting, server.url("/x", "bad.example.com", "https"))
         await refused(SafeFetcher(resolve=names_, trusted=both), server.url("/x", "good.example.com", "https"))
     assert server.paths == ["/x"]
+
+
+async def test_name_servers_that_keep_us_waiting_hold_up_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    answering = threading.Event()
+
+    def slow(host: str, port: int, **_: object) -> list[object]:
+        answering.wait(20)
+        raise OSError(host)
+
+    monkeypatch.setattr("socket.getaddrinfo", slow)
+    fetcher = SafeFetcher()
+    asked = [asyncio.create_task(refused(fetcher, f"https://{n}.example.com/", QUICK)) for n in range(40)]
+    try:
+        assert await asyncio.wait_for(asyncio.to_thread(lambda: "done"), 5) == "done"
+        assert all(error.again for error in await asyncio.gather(*asked))
+        assert await asyncio.wait_for(asyncio.to_thread(lambda: "done"), 5) == "done"
+    finally:
+        answering.set()
 
 
 async def test_a_host_none_of_whose_numbers_answers_may_later(server: RawHttp) -> None:

@@ -16,7 +16,7 @@ from qingtuan.messages import Origin
 from qingtuan.net.fetcher import SafeFetcher
 from qingtuan.tools.tool import Tool, ToolResult, tools_of
 from qingtuan.web.pages import Pages
-from qingtuan.web.tools import WebReading
+from qingtuan.web.tools import WebReading, _whole
 from tests.fakes.calling import context
 from tests.fakes.raw_http import RawHttp, raw_http
 
@@ -127,6 +127,16 @@ async def test_what_cannot_be_read_is_said(server: RawHttp, tool: Tool) -> None:
     assert "不给" in await why_not(tool, server.body("/no", b"", status=403))
     server.answers["/large"] = [b"HTTP/1.1 200 X\r\nContent-Type: text/html\r\nContent-Length: 52428800\r\n\r\n"]
     assert "太大" in await why_not(tool, server.url("/large"))
+
+
+def test_people_leave_the_scheme_out() -> None:
+    for given_, meant in (
+        ("example.com/a?b=c", "https://example.com/a?b=c"), (" <https://example.com/> ", "https://example.com/"),
+        ("example.com:8080", "https://example.com:8080"), ("javascript:alert(1)", "javascript:alert(1)"),
+        ("http://example.com", "http://example.com"), ("user:pass@example.com", "user:pass@example.com"),
+        ("data:text/html,x", "data:text/html,x"), ("not an address", "not an address"), ("", ""),
+    ):  # fmt: skip
+        assert _whole(given_) == meant
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def parsed(text: str, trusted: frozenset[Place] = frozenset(), *, any_port: bool
         raise NotSent(_SCHEME)
     if "@" in parts.netloc:
         raise NotSent(_USER)
-    host = (parts.hostname or "").lower().removesuffix(".")
+    host = _in_letters((parts.hostname or "").lower().removesuffix("."))
     if port is None:
         port = _USUAL[scheme]
     if (host, port) not in trusted:
@@ -102,7 +102,7 @@ def place_of(address: str) -> Place | None:
         port = parts.port
     except ValueError:
         return None
-    scheme, host = parts.scheme.lower(), (parts.hostname or "").lower().removesuffix(".")
+    scheme, host = parts.scheme.lower(), _in_letters((parts.hostname or "").lower().removesuffix("."))
     if scheme not in _USUAL or not host:
         return None
     return host, _USUAL[scheme] if port is None else port
@@ -137,6 +137,16 @@ def is_public(number: str) -> bool:
     )
 
 
+def _in_letters(host: str) -> str:
+    """A Chinese name as it is asked for (RFC 5890). Other letters than Latin ones look too much like each other."""
+    if host.isascii():
+        return host
+    return ".".join(
+        f"xn--{label.encode('punycode').decode()}" if _CHINESE.fullmatch(label) and not label.isascii() else label
+        for label in host.split(".")
+    )
+
+
 def _is_plain(host: str) -> bool:
     """Whether this is an ordinary name with a domain, and no number in any spelling."""
     if len(host) > 253 or "." not in host:
@@ -153,6 +163,7 @@ def _is_plain(host: str) -> bool:
 
 _USUAL = {"http": 80, "https": 443}
 _ODD = re.compile(r"[\x00-\x20\x7f-\xa0\\\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ud800-\udfff]")
+_CHINESE = re.compile(r"[a-z0-9\u3400-\u4dbf\u4e00-\u9fff](?:[a-z0-9\u3400-\u4dbf\u4e00-\u9fff-]{0,30})")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _TOP = re.compile(r"[a-z][a-z0-9-]{0,61}[a-z0-9]")
 _NO_DOMAINS = frozenset(

@@ -12,7 +12,9 @@ import re
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from qingtuan.errors import FetchFailed
@@ -48,7 +50,7 @@ class Door:
         tls: ssl.SSLContext | None,
     ) -> None:
         """`trusted` may stand for any number; `named` for any that may be the owner's own."""
-        self.resolve = resolve or _resolved
+        self.resolve = resolve or _System()
         self.trusted = trusted
         self.named = named
         self.tls = tls
@@ -116,9 +118,19 @@ def sendable(headers: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-async def _resolved(host: str, port: int) -> list[str]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+class _System:
+    """The system's resolver, in threads of its own: a name server that keeps us waiting holds up fetching and nothing
+    else, however many names it has."""
+
+    def __init__(self) -> None:
+        self._threads: ThreadPoolExecutor | None = None
+
+    async def __call__(self, host: str, port: int) -> list[str]:
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(_RESOLVING, "names")
+        asking = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+        found = await asyncio.get_running_loop().run_in_executor(self._threads, asking)
+        return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 def _request(asking: Asking, method: str, number: str, idle: float) -> httpx2.Request:
@@ -147,6 +159,8 @@ def _request(asking: Asking, method: str, number: str, idle: float) -> httpx2.Re
 
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_RESOLVING = 4
+"""Names that are looked up at the same time."""
 _CONNECT = 8.0
 """Seconds for one number of a host: where one kind of number leads nowhere, another may."""
 _TRIES = 3

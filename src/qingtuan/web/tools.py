@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from qingtuan.errors import ArgumentsRefused, ToolFailed
@@ -43,7 +44,7 @@ class WebReading:
         part: Annotated[int, {"minimum": 1, "maximum": 99}, "of a long page, as its first part says"] = 1,
     ) -> ToolResult:
         """Read a public web page, PDF or text file. Name the address in your answer."""
-        page = await self._pages.read(url.strip(), context.reader.person)
+        page = await self._pages.read(_whole(url), context.reader.person)
         pieces = parts(page.text)
         if part > len(pieces):
             raise ToolFailed(_NO_PART.filled(count=len(pieces)))
@@ -90,6 +91,12 @@ class WebSearching:
         return ToolResult(text, data={"results": data}, origin=Origin.WEB)
 
 
+def _whole(url: str) -> str:
+    """An address with the scheme that people leave out."""
+    url = url.strip().strip("<>")
+    return url if "://" in url or not _SCHEMELESS.match(url) else f"https://{url}"
+
+
 def _head(page: Page, language: Language) -> list[str]:
     lines = [
         (_TITLE, page.title),
@@ -119,6 +126,7 @@ def _shown(number: int, hit: Hit) -> str:
     return "\n".join(filter(None, (f"{number}. {hit.title}", f"<{hit.url}>", below)))
 
 
+_SCHEMELESS = re.compile(r"[^\s/:@?#]+\.[^\s/:@?#]+(?:[/:?#]|$)")
 _TITLE = Words("标题：", "Title: ")
 _URL = Words("地址：", "Address: ")
 _CANONICAL = Words("它自己的地址：", "Its own address: ")
