@@ -32,3 +32,22 @@ def test_who_may_be_spoken_for(qingtuan: CommandLine) -> None:
     assert guest.code == 0
     assert "access.members" in guest.err
     assert qingtuan("key", "add", "x", "--person", "owner", "--scope", "all").code == 2
+
+
+def test_by_mcp_a_key_does_what_was_said_of_it(qingtuan: CommandLine) -> None:
+    for name, more in (
+        ("plain", ()),
+        ("narrow", ("--scope", "public", "--writes", "none")),
+        ("wide", ("--scope", "private", "--writes", "direct")),
+    ):
+        assert qingtuan("key", "add", name, "--person", "owner", *more).code == 0
+    listed = {
+        key["name"]: (key["scope"], key["reads"], key["writes"]) for key in qingtuan("key", "list", "--json").json
+    }
+    assert listed == {
+        "plain": ("private", "public", "review"),
+        "narrow": ("public", "public", "none"),
+        "wide": ("private", "private", "direct"),
+    }
+    assert "public" in qingtuan("key", "add", "more", "--person", "owner").err
+    assert qingtuan("key", "add", "x", "--person", "owner", "--writes", "all").code == 2

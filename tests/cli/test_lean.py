@@ -27,3 +27,13 @@ def test_the_ciphers_of_wechat_come_with_the_first_file() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split("\n")[:2] == ["False", "True b'a picture' PKCS7"]
+
+
+def test_protocols_of_programs_come_with_the_first_request() -> None:
+    code = (
+        "import sys; from qingtuan.cli.lean import leave_out; leave_out()\n"
+        "import qingtuan.app.channels, qingtuan.app.mcp_server, qingtuan.cli.jobs, qingtuan.cli.serve\n"
+        "print({'mcp', 'mcp_types', 'sse_starlette'} & set(sys.modules))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split("\n")[0] == "set()"

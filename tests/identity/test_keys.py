@@ -14,8 +14,8 @@ from qingtuan.events.erasing import erase
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Log, Place
 from qingtuan.identity import keys
-from qingtuan.identity.accounts import KeyOf
-from qingtuan.identity.keys import KeyBook
+from qingtuan.identity.accounts import LOCAL_PROGRAM, KeyOf
+from qingtuan.identity.keys import Grant, KeyBook, Writes
 from qingtuan.identity.people import People
 from qingtuan.identity.scopes import Visibility
 from qingtuan.ids import Ids
@@ -121,3 +121,34 @@ def test_whoever_reads_with_a_key_reads_within_its_scope(book: KeyBook) -> None:
     assert not people.reader("http:laptop", there).is_owner_alone
     people.hold({"http:laptop": KeyOf("owner")})
     assert people.reader("http:laptop", there).is_owner_alone
+
+
+def test_a_key_of_which_nothing_was_said_has_the_least(book: KeyBook) -> None:
+    book.issue("plain", "owner", Visibility.PRIVATE)
+    found = book.find("plain")
+    assert found is not None
+    assert found.grant == Grant(Visibility.PUBLIC, Writes.REVIEW)
+
+
+def test_by_no_grant_is_more_seen_than_by_the_scope(book: KeyBook) -> None:
+    text = book.issue("odd", "owner", Visibility.PUBLIC, grant=Grant(Visibility.PRIVATE, Writes.DIRECT))
+    found = book.known(text)
+    assert found is not None
+    assert found.grant == Grant(Visibility.PUBLIC, Writes.DIRECT)
+
+
+def test_a_grant_that_nobody_knows_is_none(book: KeyBook, log: Log) -> None:
+    book.issue("newer", "owner", Visibility.PRIVATE, grant=Grant(Visibility.PRIVATE, Writes.DIRECT))
+    said = {"name": "newer", "scope": "private", "reads": "private", "writes": "everything"}
+    event = log.append(Kind.KEY_ISSUED, Place(person="owner"), said)
+    log.database.execute("UPDATE keys SET event = ?", (event.id,))
+    found = book.find("newer")
+    assert found is not None
+    assert found.grant == Grant(Visibility.PUBLIC, Writes.NONE)
+
+
+def test_a_program_without_a_key_is_the_owners_and_sees_what_is_public(book: KeyBook) -> None:
+    people = People(keys=book.holders())
+    reader = people.reader(LOCAL_PROGRAM, Space("private", LOCAL_PROGRAM))
+    assert (reader.person, reader.ceiling) == ("owner", Visibility.PUBLIC)
+    assert not reader.is_owner_alone

@@ -15,7 +15,7 @@ from qingtuan.cli.shell import Shell
 from qingtuan.cli.table import table
 from qingtuan.cli.view import printable
 from qingtuan.errors import Disconnected, UsageWrong
-from qingtuan.identity.keys import Writes
+from qingtuan.identity.keys import LEAST, Writes
 from qingtuan.identity.scopes import Visibility
 from qingtuan.language import Words
 
@@ -64,6 +64,10 @@ _ONCE = Words(
     "这把密钥只显示这一次，收好。收回：qingtuan key revoke {name}",
     "This key is shown this once; keep it safe. To revoke it: qingtuan key revoke {name}",
 )
+_BY_MCP = Words(
+    "经过 MCP：看得到 {reads}，要记的 {writes}（--scope、--writes）。",
+    "By MCP it sees what is {reads}; what it wants remembered: {writes} (--scope, --writes).",
+)
 _GUEST = Words(
     "{person} 是访客，不在名单里的访客不会得到回答：把它写进 access.members。",
     "{person} is a guest, and a guest who is on no list gets no answer: put it into access.members.",
@@ -98,6 +102,8 @@ async def run(args: argparse.Namespace, shell: Shell) -> int:
                 made = await _result(door.link, "key.add", given)
                 shell.out(made["key"])
                 shell.note(shell.say(_ONCE).format(name=args.name))
+                if not args.agent:
+                    shell.note(shell.say(_BY_MCP).format(reads=args.scope or LEAST.reads, writes=args.writes))
                 if made["guest"]:
                     shell.note(printable(shell.say(_GUEST).format(person=made["person"])))
             case "list":

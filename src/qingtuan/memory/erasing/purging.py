@@ -44,7 +44,7 @@ from qingtuan.memory.story import Story, story_of
 from qingtuan.memory.summaries import Summaries, Summary
 from qingtuan.storage.sqlite import marks
 
-_SAID = frozenset({Kind.MESSAGE_RECEIVED, Kind.STATEMENT_IMPORTED})
+_SAID = frozenset({Kind.MESSAGE_RECEIVED, Kind.STATEMENT_IMPORTED, Kind.PROGRAM_CALLED})
 _SHORTEST = 2
 """Characters that a value has at least, to be looked for in the turn in which it was said."""
 
