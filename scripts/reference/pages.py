@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from qingtuan.language import Language, Words
-from scripts.reference import command_line, commands, errors, events, http, settings, tools
+from scripts.reference import command_line, commands, errors, events, http, mcp_server, settings, tools
 from scripts.reference.instance import Instance, instance
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
@@ -19,6 +19,7 @@ PAGES: Mapping[str, tuple[Words, Write]] = {
     "commands.md": (commands.TITLE, commands.write),
     "command-line.md": (command_line.TITLE, command_line.write),
     "tools.md": (tools.TITLE, tools.write),
+    "mcp-server.md": (mcp_server.TITLE, mcp_server.write),
     "events.md": (events.TITLE, events.write),
     "errors.md": (errors.TITLE, errors.write),
     "http.md": (http.TITLE, http.write),
