@@ -53,3 +53,18 @@ async def test_where_nothing_is_the_answer_is_json() -> None:
         assert "server" not in answer.headers
     finally:
         await nothing.stop()
+
+
+async def test_the_end_of_an_answer_waits_for_nothing() -> None:
+    """What asks often, on a line that stays open, would wait 40 ms each time."""
+    server = Server("127.0.0.1", 0, {})
+    await server.start()
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+    await reader.readuntil(b"\r\n\r\n")
+    assert server._server is not None
+    (line,) = server._server.server_state.connections
+    assert line.transport is not None
+    assert line.transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    writer.close()
+    await server.stop()

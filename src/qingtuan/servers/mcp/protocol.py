@@ -13,6 +13,7 @@ from qingtuan import __version__
 from qingtuan.errors import NotThere, QingtuanError, UsageWrong
 from qingtuan.language import Language
 from qingtuan.servers.mcp.bound import Bound
+from qingtuan.servers.mcp.offers import BY_NAME
 from qingtuan.servers.mcp.ports import Answer
 from qingtuan.servers.mcp.reading import MARKDOWN
 
@@ -80,6 +81,8 @@ def server_of(bound: Bound, language: Language) -> Server[Any]:
         version=__version__,
         title="小青团 Qingtuan",
         instructions=_INSTRUCTIONS,
+        # Else the list is made anew for each call, to look headers up in it. The schemas are no secret.
+        get_tool_input_schema=lambda name: BY_NAME[name].parameters if name in BY_NAME else None,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
