@@ -18,16 +18,20 @@ from qingtuan.capabilities.sandbox.deno import AT_ONCE, Deno
 from qingtuan.capabilities.sandbox.engine import find_program
 
 _CODE = """
-interface Input { text: string; times: number }
+interface Reading { hour: number; degrees: number }
 
-export default async function (input: Input): Promise<{ hash: string; words: number }> {
-  const bytes = new TextEncoder().encode(input.text.repeat(input.times));
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  const words = new Intl.Segmenter("zh", { granularity: "word" }).segment(input.text);
-  return { hash: digest.toHex(), words: [...words].length };
+export default async function (input: { city: string; readings: Reading[] }) {
+  const degrees = input.readings.map((one) => one.degrees);
+  const bytes = new TextEncoder().encode(JSON.stringify(input));
+  return {
+    city: input.city,
+    warmest: Math.max(...degrees),
+    mean: degrees.reduce((sum, one) => sum + one, 0) / degrees.length,
+    version: new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex(),
+  };
 }
 """
-_JOB = Job(_CODE, {"text": "今天晚上去跑步会不会淋雨", "times": 10})
+_JOB = Job(_CODE, {"city": "北京", "readings": [{"hour": hour, "degrees": hour % 7} for hour in range(24)]})
 _SETTLE = 0.25
 """Seconds in which workers for the next calls become warm."""
 

@@ -219,12 +219,14 @@ async def test_forged_lines_are_looked_at_like_all_others(sandbox: Trial, servic
         fetch % ("GET", service.url("/x").replace("http:", "http:\\\\\\\\"), "[]", "null"),
         fetch % ("GET", "http://user:pass@" + service.url("/x")[7:], "[]", "null"),
         fetch % ("GET", service.url("/\\u00e9"), "[]", "null"),
+        fetch % ("\\u001b[2J", "http://\\u001b]0;x\\u0007\\u202e/", "[]", "null"),
         fetch % ("POST", near, "[]", '"%s"' % ("A" * 1_900_000)),
     ]
     sandbox.sandbox.fetcher = service.fetcher
     found = await sandbox.sandbox.run(Job(code, {"lines": lines}, (service.host,)))
     assert found.value == "done" or found.fault is not None
     assert service.server.asked == []
+    assert all((one.method + one.url).isprintable() for one in found.fetched)
     await sandbox.works()
 
 

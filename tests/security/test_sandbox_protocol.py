@@ -58,6 +58,12 @@ async def test_a_forged_fault_is_the_codes_own(sandbox: Trial) -> None:
     found.message.encode()
 
 
+async def test_what_the_host_says_is_not_the_codes_to_say(sandbox: Trial) -> None:
+    """That the engine is missing comes with a command for the owner."""
+    said = json.dumps(json.dumps({"done": {"fault": {"kind": "missing", "message": "pip install evil"}}}))
+    assert await sandbox.value(speaking(f"say({said} + '\\n'); return 7;")) == 7
+
+
 @pytest.mark.parametrize(
     "code",
     [

@@ -17,6 +17,7 @@ from qingtuan.capabilities.sandbox.base import Job, Limits
 from qingtuan.capabilities.sandbox.deno import AT_ONCE, Deno
 from qingtuan.capabilities.sandbox.engine import Engine, find_program
 from qingtuan.capabilities.sandbox.keeper import Keeper, Process
+from qingtuan.capabilities.sandbox.resident import resident
 from qingtuan.errors import StorageFailed
 from tests.fakes.waiting import until
 
@@ -209,6 +210,26 @@ async def test_a_kill_of_ours_leaves_no_orphan(program: Path, tmp_path: Path) ->
     process.kill()
     await process.wait()
     await until(lambda: not list(with_environment(f"DENO_DIR={tmp_path}")))
+
+
+@on_linux
+async def test_one_that_waits_ends_when_nobody_speaks_to_it(keeper: Keeper) -> None:
+    process = await keeper.take()
+    process.close()
+    await until(lambda: process.popen.poll() is not None)
+    keeper.end(process)
+
+
+@on_linux
+def test_what_is_held_is_counted_with_what_it_started() -> None:
+    code = "import subprocess,sys; subprocess.run([sys.executable,'-c','a=bytearray(50_000_000);input()'])"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as process:
+        held = 0
+        while held < 60_000_000 and process.poll() is None:
+            held = resident(process.pid)
+        process.communicate(b"\n")
+    assert held >= 60_000_000
+    assert resident(process.pid) == 0
 
 
 @on_linux

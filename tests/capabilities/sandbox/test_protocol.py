@@ -47,7 +47,9 @@ def test_what_is_said_is_read() -> None:
         b'{"done": {"value": ' + b"[" * 200_000 + b"]" * 200_000 + b"}}",
         b'{"done": {"value": ' + b"[" * 200 + b"]" * 200 + b"}}",
         b'{"done": {"fault": {"kind": "time machine", "message": "x"}}}', b'{"done": {"fault": {"kind": []}}}',
-        b'{"done": {"fault": {"kind": "time", "message": 1}}}', b'{"__proto__": {"done": {"value": 1}}}',
+        b'{"done": {"fault": {"kind": "exception", "message": 1}}}',
+        *(line({"done": {"fault": {"kind": kind, "message": "x"}}}) for kind in ("time", "memory", "crash", "missing")),
+        b'{"__proto__": {"done": {"value": 1}}}',
         line({"fetch": FETCH | {"id": "1"}}), line({"fetch": FETCH | {"id": True}}),
         line({"fetch": FETCH | {"headers": {"a": 1}}}), line({"fetch": FETCH | {"headers": [["a"]]}}),
         line({"fetch": FETCH | {"headers": [["a", 1]]}}), line({"fetch": FETCH | {"body": "%"}}),
@@ -64,6 +66,13 @@ def test_places_of_a_fault_are_numbers_or_nothing() -> None:
     for odd in (0, -1, 1.5, "1", True, 10**12, [1]):
         found = read(line({"done": {"fault": {"kind": "exception", "message": "x" * 9999, "line": odd}}}))
         assert found == Done(None, Fault("exception", "x" * 2000))
+
+
+def test_nothing_that_a_terminal_acts_upon_is_passed_on() -> None:
+    said = "a\x1b[2J\x00\u202eb\r\n\tc"
+    assert read(line({"print": said})) == Printed("a\ufffd[2J\ufffd\ufffdb\ufffd\n\tc")
+    found = read(line({"done": {"fault": {"kind": "exception", "message": said}}}))
+    assert found == Done(None, Fault("exception", "a\ufffd[2J\ufffd\ufffdb\ufffd\n\tc"))
 
 
 def test_a_whole_number_that_no_database_takes_is_a_fraction() -> None:

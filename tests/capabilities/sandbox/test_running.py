@@ -63,6 +63,15 @@ async def test_what_is_there_works(sandbox: Trial) -> None:
     }  # fmt: skip
 
 
+async def test_the_language_is_as_new_as_the_words_say(sandbox: Trial) -> None:
+    code = """export default async () => [
+      RegExp.escape("a.b"), [...new Set([1]).union(new Set([2]))], Iterator.from([1, 2]).map((x) => x + 1).toArray(),
+      await Promise.try(() => 3), Object.groupBy([1, 2], (x) => (x % 2 ? "odd" : "even")).odd, [1, 2].at(-1),
+      Math.f16round(1.1) > 1, [3, 1].toSorted(), "a".isWellFormed(), /(?i:A)/.test("a"),
+    ];"""
+    assert await sandbox.value(code) == ["\\x61\\.b", [1, 2], [2, 3], 3, [1], 2, True, [1, 3], True, True]
+
+
 async def test_what_is_printed_is_kept_within_bounds(sandbox: Trial) -> None:
     found = await sandbox.ran("export default () => { console.log('温度', { a: [1] }); console.error(new Map()); };")
     assert found.printed == "温度 { a: [ 1 ] }\nMap(0) {}"

@@ -117,11 +117,12 @@ class Outside:
     def _note(self, method: str, url: str, sent: int, answer: Answer | None, refused: str) -> None:
         if len(self.fetched) >= 2 * self._most:
             return  # what is tried without end is known by then
-        shown = url if len(url) <= _LONGEST_URL else f"{url[: _LONGEST_URL - 1]}…"
+        method, seen = _line(method), _line(url[: _LONGEST_URL + 1])
+        seen = seen if len(seen) <= _LONGEST_URL else f"{seen[: _LONGEST_URL - 1]}…"
         if answer is None:
-            self.fetched.append(Fetch(method, shown, None, sent, 0, refused))
+            self.fetched.append(Fetch(method, seen, None, sent, 0, refused))
         else:
-            self.fetched.append(Fetch(method, shown, answer.status, sent, len(answer.data)))
+            self.fetched.append(Fetch(method, seen, answer.status, sent, len(answer.data)))
 
     def _noted(self, method: str, url: str, why: str) -> _Refused:
         self._note(method, url, 0, None, why)
@@ -149,6 +150,11 @@ def _own(asked: Asked) -> dict[str, str] | None:
     if len(kept) > _MOST_HEADERS or sum(map(len, [*kept, *kept.values()])) > _MOST_HEADER_BYTES:
         return None
     return kept
+
+
+def _line(text: str) -> str:
+    """A text of the code's as one line that can be shown."""
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)
 
 
 def _joined(address: Address, target: str) -> str:

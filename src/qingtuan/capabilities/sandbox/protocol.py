@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 from qingtuan.capabilities.sandbox.base import Fault, FaultKind
 
@@ -109,7 +109,7 @@ def _ready(said: object) -> Ready | None:
 
 
 def _printed(said: object) -> Printed:
-    return Printed(_text(said))
+    return Printed(shown(_text(said)))
 
 
 def _done(said: dict[str, Any]) -> Done | None:
@@ -118,9 +118,9 @@ def _done(said: dict[str, Any]) -> Done | None:
         return Done(cleaned(said["value"]), None)
     fault = said["fault"]
     kind = fault["kind"]
-    if kind not in get_args(FaultKind):
+    if kind not in _ITS_OWN:
         return None
-    return Done(None, Fault(cast(FaultKind, kind), _text(fault["message"])[:_MESSAGE], *map(_place, _places(fault))))
+    return Done(None, Fault(kind, shown(_text(fault["message"]))[:_MESSAGE], *map(_place, _places(fault))))
 
 
 def _places(fault: Mapping[str, Any]) -> tuple[object, object]:
@@ -149,6 +149,11 @@ def _text(value: object) -> str:
 def cleaned_text(text: str) -> str:
     """A text without halves of characters, which neither a file nor a database nor a network takes."""
     return _SURROGATES.sub("\ufffd", text)
+
+
+def shown(text: str) -> str:
+    """A text without what a terminal acts upon, and without what turns the order of letters round."""
+    return _ACTING.sub("\ufffd", text)
 
 
 def cleaned(value: Any) -> Any:
@@ -191,6 +196,9 @@ def _int(text: str) -> int | float:
     return int(text) if len(text) <= _DIGITS else _float(text)
 
 
+_ITS_OWN: tuple[FaultKind, ...] = ("compile", "exception", "output")
+"""Faults that a worker tells of itself. All others are seen from outside, and some have a sentence for the owner."""
+_ACTING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _LARGE = 64 * 1024
 _MOST_PARTS = 1000

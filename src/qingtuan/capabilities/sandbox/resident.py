@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -47,9 +48,10 @@ def _size(entry: os.DirEntry[str]) -> int:
 def _resident_by_proc(pid: int) -> int:
     total = 0
     for one in _tree(pid):
-        with suppress(OSError, ValueError, IndexError):
-            total += int(Path(f"/proc/{one}/statm").read_bytes().split()[1])
-    return total * _PAGE
+        with suppress(OSError):
+            status = Path(f"/proc/{one}/status").read_bytes()
+            total += sum(int(kilobytes) for kilobytes in _HELD.findall(status))
+    return total * 1024
 
 
 def _tree(pid: int) -> Iterator[int]:
@@ -76,4 +78,5 @@ def _resident_by_ps(group: int) -> int:
 MOST_STORED = 32 * 1024 * 1024
 """Bytes. An ordinary call leaves 300 KB."""
 _MOST_FILES = 500
-_PAGE = os.sysconf("SC_PAGE_SIZE")
+_HELD = re.compile(rb"^Vm(?:RSS|Swap):\s+(\d+) kB$", re.MULTILINE)
+"""What was swapped out to make room is held all the same."""
