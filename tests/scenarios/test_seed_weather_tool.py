@@ -76,13 +76,14 @@ def tells(asked: Asked) -> Reply:
 def rules(port: int) -> tuple[Rule, ...]:
     return (
         without_tools("- 造过一个查天气的工具"),
-        on_user("天气查询工具", call("capability_search", query="查天气 weather")),
-        on_result("- capability_create", creating(WRONG, port)),
+        on_user("天气查询工具", call("capability_search", query="查天气")),
         on_user("东京现在", call("capability_search", query="现在天气")),
+        on_result("- weather_now", call("weather_now", city="东京")),
+        on_result("- capability_create", creating(WRONG, port)),
+        on_result("可以自己写一个", call("capability_search", query="造个工具")),
         on_result("没有部署", creating(RIGHT, port)),
         when(lambda asked: asked.last.get("role") == "tool" and "天气查询工具" in asked.text_of("user"), asks_on),
         on_result('"degrees"', tells),
-        on_result("- weather_now", call("weather_now", city="东京")),
     )
 
 
@@ -124,7 +125,7 @@ async def test_from_the_wish_to_three_cities(chat: Conversation, weather: Weathe
     assert "export default async function (input: { city: string })" in question
     assert f"{HOST}:{weather.port}" in question
     assert weather.asked == []  # nothing left before the yes
-    assert called(chat) == ["capability_search"]
+    assert set(called(chat)) == {"capability_search"}
     [refused, *_] = [event for event in chat.events(Kind.TOOL_FINISHED) if event.payload["name"] == "capability_create"]
     assert "export default async function (input)" in refused.payload["shown"]
 
@@ -138,7 +139,7 @@ async def test_from_the_wish_to_three_cities(chat: Conversation, weather: Weathe
     assert all((fetch["status"], fetch["refused"]) == (200, "") for fetch in reached)
     assert len(reached) == 6
     [trace] = await chat.say("/trace")
-    assert f"{HOST}:{weather.port}" in trace
+    assert f"GET http://{HOST}:{weather.port}/v1/forecast?latitude=35.68" in trace
 
 
 async def test_nothing_is_made_without_the_yes(chat: Conversation, weather: Weather) -> None:

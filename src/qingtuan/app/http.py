@@ -22,11 +22,10 @@ from qingtuan.messages import Attachment, Space
 
 def keep_of(app: App, key: Key) -> Keep:
     """What keeps the files that are sent with a key: within the limits of its person, and of nobody who is refused."""
-    people, settings = app.kit.people, app.settings
-    person = people.whose(key.person)
-    known = people.person(person)
-    refused = (people.role(known) if known else Role.GUEST) is Role.GUEST and settings.access.trial == 0
-    left = Allowances(settings, people, app.media.files, app.kit.record).left(person)
+    refused = not answered(app, key)
+    left = Allowances(app.settings, app.kit.people, app.media.files, app.kit.record).left(
+        app.kit.people.whose(key.person)
+    )
 
     def keep(data: bytes, name: str) -> Attachment:
         nonlocal left
@@ -38,6 +37,14 @@ def keep_of(app: App, key: Key) -> Keep:
         return app.media.store.put(data, name)
 
     return keep
+
+
+def answered(app: App, key: Key) -> bool:
+    """Whether the person of a key is answered at all: not a guest, where guests have no trial."""
+    people = app.kit.people
+    person = people.person(people.whose(key.person))
+    role = people.role(person) if person else Role.GUEST
+    return role is not Role.GUEST or app.settings.access.trial > 0
 
 
 _NOBODY = Words("没有接下这条消息。", "The message was not taken.")
@@ -85,6 +92,7 @@ def http_of(app: App, health: Callable[[], Sequence[EntryHealth]]) -> Entry:
         known=known_keys(app),
         valid=valid,
         owners=owners,
+        answered=partial(answered, app),
         keep=partial(keep_of, app),
         link=link,
         file=file,

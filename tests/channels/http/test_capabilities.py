@@ -195,3 +195,46 @@ async def test_code_that_fails_is_no_fault_of_the_server(api: Api) -> None:
     assert answer.status_code == 502
     assert "out of ink" in answer.json()["error"]["message"]
     assert json.loads(answer.content)["error"]["code"] == "failed"
+
+
+async def test_who_is_on_no_list_is_answered_nowhere(api: Api) -> None:
+    """A key of a guest opens no more than their chat would, not even what everybody may use."""
+    theirs = api.chat.app.keys.issue("theirs", "qq-10009", Visibility.PRIVATE)
+    given = {"value": 1, "from": "m", "to": "km"}
+    assert (await api.post("/capabilities/run/unit_convert", given)).status_code == 200
+    assert (await api.post("/capabilities/run/unit_convert", given, key=theirs)).status_code == 403
+    assert (await api.get("/capabilities/query", key=theirs)).status_code == 403
+    assert (await api.get("/capabilities/inspect/unit_convert", key=theirs)).status_code == 403
+
+
+HOSTILE = [
+    ("POST", "/capabilities/run/..%2f..%2fetc", {}, 404),
+    ("POST", "/capabilities/run/add_up%00", {}, 404),
+    ("POST", "/capabilities/run/" + "a" * 3000, {}, 404),
+    ("POST", "/capabilities/run/capability_create", {}, 404),  # a tool, but none that was made
+    ("POST", "/capabilities/run/remember", {"content": "x"}, 404),
+    ("GET", "/capabilities/inspect/remember", None, 404),
+    ("GET", "/capabilities/inspect/%F0%9F%8D%A1", None, 404),
+    ("DELETE", "/capabilities/unit_convert%2f..", None, 404),
+    ("DELETE", "/capabilities/remember", None, 404),
+    ("GET", "/capabilities/query?q=%ED%A0%80&limit=100", None, 200),
+    ("GET", "/capabilities/query?q=" + "x" * 2000, None, 400),
+    ("GET", "/capabilities/query?cursor=999999999", None, 200),
+    ("GET", "/capabilities/", None, 404),
+    ("POST", "/capabilities/deploy", {**ADD, "code": "x" * 300_000}, 422),
+    ("POST", "/capabilities/deploy", {**ADD, "cases": [{"arguments": {"a": 1, "b": 1}}] * 1000}, 422),
+    ("POST", "/capabilities/deploy", {**ADD, "hosts": ["169.254.169.254", "localhost", "*.example.com"]}, 422),
+    ("POST", "/capabilities/deploy", {**ADD, "schema": {"$ref": "file:///etc/passwd"}}, 422),
+    ("POST", "/capabilities/deploy", {**ADD, "name": "remember"}, 422),
+    ("POST", "/capabilities/deploy", {**ADD, "description": "a\u202eb"}, 422),
+    ("POST", "/capabilities/deploy", {**ADD, "ttl": 10**30, "kind": "ephemeral"}, 422),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "status"), HOSTILE)
+async def test_what_is_hostile_gets_a_plain_answer(api: Api, method: str, path: str, body: Any, status: int) -> None:
+    answer = await api.http.request(method, path, json=body, headers=api.headers())
+    assert answer.status_code == status, answer.text[:500]
+    assert answer.headers["content-type"] == "application/json"
+    assert len(answer.content) < 20_000
+    assert not api.chat.events(Kind.CAPABILITY_DEPLOYED, Kind.CAPABILITY_CALLED, Kind.CAPABILITY_DELETED)

@@ -163,7 +163,7 @@ def _reading(router: APIRouter, ports: Ports) -> None:
     @router.get(
         f"{ROOT}query",
         summary="Look for capabilities, or list them",
-        responses=described(400, 401, 429, 503, ok=Found),
+        responses=described(400, 401, 403, 429, 503, ok=Found),
     )
     async def query(
         request: Request,
@@ -178,7 +178,7 @@ def _reading(router: APIRouter, ports: Ports) -> None:
     @router.get(
         f"{ROOT}inspect/{{name}}",
         summary="All about one capability; code and versions for its owner",
-        responses=described(401, 404, 429, 503, ok=Whole),
+        responses=described(401, 403, 404, 429, 503, ok=Whole),
     )
     async def inspect(name: str, request: Request) -> Response:
         with _told():
@@ -251,9 +251,11 @@ def _direct(request: Request, ports: Ports) -> Direct:
     """What this caller may do.
 
     Raises:
-        Declined: nobody has that key any more.
+        Declined: nobody has that key any more, or whoever has it is answered nowhere.
     """
     caller: Caller = request.scope[CALLER]
+    if not ports.answered(caller.key):
+        raise Declined(REFUSED)
     try:
         reader = ports.host.kit.people.reader(caller.account, caller.space)
     except NotAllowed as error:

@@ -28,6 +28,8 @@ class Ports:
     """Whether the key of this name still opens anything."""
     owners: Callable[[Key], bool]
     """Whether a key is the owner's own, with nothing left out of what it sees."""
+    answered: Callable[[Key], bool]
+    """Whether the person of a key is answered at all."""
     keep: Callable[[Key], Keep]
     """What keeps the files that are sent with a key."""
     link: Callable[[Attachment], str]
