@@ -5,7 +5,7 @@ from __future__ import annotations
 from qingtuan.app import PROJECTIONS
 from qingtuan.events.log import Log
 
-RECORD = frozenset({"events", "parts", "keys", "overheard"})
+RECORD = frozenset({"events", "parts", "keys", "overheard", "grants"})
 """What no replay makes."""
 
 

@@ -16,6 +16,8 @@ from qingtuan.home import Home
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.ids import Ids
 from qingtuan.mcp_client.asking import People
+from qingtuan.mcp_client.grants import Grants
+from qingtuan.mcp_client.logins import Logins
 from qingtuan.mcp_client.pins import Pins, project
 from qingtuan.mcp_client.reading import read
 from qingtuan.mcp_client.server import Surroundings
@@ -24,6 +26,7 @@ from qingtuan.mcp_client.status import ServerStatus
 from qingtuan.media.store import MediaStore
 from qingtuan.messages import Space
 from qingtuan.models.chat import Call
+from qingtuan.net.fetcher import SafeFetcher
 from qingtuan.storage.sqlite import Database
 from qingtuan.tools.registry import Registry
 from qingtuan.tools.run import Outcome, Prepared, Runner, Situation, prepare
@@ -61,14 +64,19 @@ class Bench:
         self.told: list[str] = []
         """Names of servers, each time their tools changed."""
         self.reports: list[str] = []
+        self.lost: list[str] = []
+        """Names of servers that let us in no more, each time that was told."""
         self.people: People | None = None
         """Whom servers may ask, from the next `begin`."""
+        self.logins = Logins(Grants(self.database, self.clock, self.lost.append), self.clock, SafeFetcher())
         self.servers = Servers(lambda: read(home.mcp_file, {}), self._around())
 
     def _around(self) -> Surroundings:
         home, pins = self.home, Pins(self.log)
         media = MediaStore(home.media)
-        return Surroundings(self.clock, pins, home.index / "mcp", media, home.logs, self._changed, self.people)
+        return Surroundings(
+            self.clock, pins, home.index / "mcp", media, home.logs, self._changed, self.people, self.logins
+        )
 
     def _changed(self, name: str, tools: Sequence[Tool]) -> None:
         self.offered[name] = tuple(tools)

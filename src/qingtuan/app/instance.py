@@ -242,7 +242,7 @@ class App:
         )
         queues, afterwards = SessionQueues(), Afterwards(kit, chores_of(kit, parts, settings))
         work, inquiring = Work(kit, queues, lambda turn, _: afterwards.turn_ended(turn.session)), Inquiring(kit)
-        programs = programs_of(home, settings, record, media.store, catalog, inquiring)
+        programs = programs_of(home, settings, kit, media.store, catalog, inquiring)
         identity = identity_of(work, parts, settings)
         capabilities = capabilities_of(home, settings, log, catalog, partial(tell_owner, kit))
         commands = commands_of(home, work, parts, Sources(programs, capabilities), afterwards, identity)

@@ -15,29 +15,43 @@ from qingtuan.home import Home
 from qingtuan.language import Words
 from qingtuan.mcp_client.asking import Question, Said
 from qingtuan.mcp_client.config import Configured
+from qingtuan.mcp_client.grants import Grants
+from qingtuan.mcp_client.logins import Logins
 from qingtuan.mcp_client.pins import Pins
 from qingtuan.mcp_client.reading import read
 from qingtuan.mcp_client.server import Surroundings
 from qingtuan.mcp_client.servers import Servers
 from qingtuan.media.store import MediaStore
+from qingtuan.net.fetcher import SafeFetcher
 from qingtuan.settings import Settings
 from qingtuan.settings.dotenv import read_dotenv
 from qingtuan.tools.tool import Tool, ToolContext
-from qingtuan.turn.kit import Record
+from qingtuan.turn.kit import Kit
+from qingtuan.turn.telling import word_to_owner
+from qingtuan.turn.troubles import tell_owner
 
 
-def servers_of(
-    home: Home, settings: Settings, record: Record, media: MediaStore, catalog: Catalog, asks: Asks
-) -> Servers:
+def servers_of(home: Home, settings: Settings, kit: Kit, media: MediaStore, catalog: Catalog, asks: Asks) -> Servers:
     """The servers of a data folder; none of them is started yet. What each offers stands in `catalog`, first from here:
     tools that are known from the cache need no start. What they ask people goes through `asks`.
 
-    The log of `record` needs the projection of `mcp_client.pins`.
+    The log of `kit` needs the projection of `mcp_client.pins`.
     """
 
     def changed(name: str, tools: Sequence[Tool]) -> None:
         catalog.put(f"mcp {name}", wanted(tools, settings))
 
+    def lost(name: str) -> None:
+        tell_owner(kit, _login_key(name), _LOST.filled(name=name))
+
+    def let_in(name: str, why: Words | None) -> None:
+        if why is None:
+            tell_owner(kit, _login_key(name), None)
+        told = word_to_owner(kit, _LET_IN.filled(name=name) if why is None else why)
+        kit.record.outbox.put(told.draft, told.place)
+
+    record = kit.record
+    grants = Grants(record.log.database, record.clock, lost)
     around = Surroundings(
         clock=record.clock,
         pins=Pins(record.log),
@@ -46,6 +60,8 @@ def servers_of(
         logs=home.logs,
         changed=changed,
         people=AskedInTurn(asks),
+        logins=Logins(grants, record.clock, SafeFetcher()),
+        let_in=let_in,
     )
     servers = Servers(lambda: configured(home, settings), around)
     catalog.follow(ServerSupply(servers))
@@ -89,6 +105,15 @@ class AskedInTurn:
         return Said("cancelled" if reply.kind == "expired" else reply.kind, reply.text, reply.picks)
 
 
+def _login_key(name: str) -> str:
+    return f"mcp login {name}"
+
+
+_LOST = Words(
+    "服务器 {name} 不认原来的登录了，它的工具用不了。再登录一次：/mcp login {name}",
+    "Server {name} takes the login no more, and its tools cannot be used. Log in once more: /mcp login {name}",
+)
+_LET_IN = Words("{name} 登录好了，可以用了。", "Logged in at {name}; it can be used now.")
 _LASTS = timedelta(minutes=10)
 """A session waits for the answer, and so does the server."""
 

@@ -27,7 +27,7 @@ from qingtuan.servers.a2a.book import hops_of
 from qingtuan.settings import Settings
 from qingtuan.settings.dotenv import read_dotenv
 from qingtuan.tools.tool import Tool
-from qingtuan.turn.kit import Record
+from qingtuan.turn.kit import Kit
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,10 @@ class Programs:
     agents: Agents
 
 
-def programs_of(
-    home: Home, settings: Settings, record: Record, media: MediaStore, catalog: Catalog, asks: Asks
-) -> Programs:
+def programs_of(home: Home, settings: Settings, kit: Kit, media: MediaStore, catalog: Catalog, asks: Asks) -> Programs:
     """The servers and agents of a data folder; none of them is started or asked yet."""
-    servers = servers_of(home, settings, record, media, catalog, asks)
-    return Programs(servers, _agents(home, settings, record.log, media, catalog, servers))
+    servers = servers_of(home, settings, kit, media, catalog, asks)
+    return Programs(servers, _agents(home, settings, kit.record.log, media, catalog, servers))
 
 
 def _agents(home: Home, settings: Settings, log: Log, media: MediaStore, catalog: Catalog, servers: Servers) -> Agents:

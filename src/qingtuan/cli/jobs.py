@@ -12,7 +12,17 @@ from qingtuan.app import App
 from qingtuan.app.behalf import by_owner
 from qingtuan.backups.order import order_from_json, report_of
 from qingtuan.channels.cli.link import Job, Report, Result
-from qingtuan.cli import capability_jobs, departing, key_jobs, moving, program_jobs, remote, standing, waiting
+from qingtuan.cli import (
+    capability_jobs,
+    departing,
+    key_jobs,
+    mcp_login,
+    moving,
+    program_jobs,
+    remote,
+    standing,
+    waiting,
+)
 from qingtuan.errors import UsageWrong
 from qingtuan.identity.trust import may_answer
 from qingtuan.indexes.base import Entry, Progress
@@ -44,6 +54,8 @@ def jobs_of(app: App) -> Mapping[str, Job]:
         "mcp.offers": partial(program_jobs.offers, app),
         "mcp.page": partial(program_jobs.page, app),
         "mcp.pages": partial(program_jobs.pages, app),
+        "mcp.came_back": partial(mcp_login.came_back, app),
+        "mcp.login": partial(mcp_login.log_in, app),
         "memory.preview": partial(_preview, app),
         "questions": partial(_questions, app),
         "review.items": partial(waiting.items, app),

@@ -34,6 +34,7 @@ _KEY = Words(
 _LIST = Words("列出服务器，和等认可的改动", "list the servers, and changes that wait for approval")
 _APPROVE = Words("看一个服务器变成了什么；带上代码就是认可", "see what became of a server; with the code, approve it")
 _CODE = Words("列出改动时给的代码", "the code that stands beside the changes")
+_LOGIN = Words("登录一个要登录的服务器（OAuth）", "log in at a server that wants it (OAuth)")
 _RESTART = Words("重启一个服务器", "start a server anew")
 _RELOAD = Words(
     "改了 mcp.json 以后，让开着的小青团用上", "after mcp.json was edited: have the running Qingtuan take it up"
@@ -60,6 +61,7 @@ def arguments(parser: Parser) -> None:
     approve.add_argument("name", metavar="NAME", help=_NAME.say(parser.language))
     approve.add_argument("code", nargs="?", metavar="CODE", default="", help=_CODE.say(parser.language))
     add("reload", _RELOAD)
+    add("login", _LOGIN).add_argument("name", metavar="NAME", help=_NAME.say(parser.language))
     add("restart", _RESTART).add_argument("name", metavar="NAME", help=_NAME.say(parser.language))
     add("check", _CHECK).add_argument("name", nargs="?", metavar="NAME", help=_EACH.say(parser.language))
 
@@ -77,6 +79,10 @@ async def run(args: argparse.Namespace, shell: Shell) -> int:
             return await command(shell, Speaker(), "/mcp")
         case "check":
             return await _check(args.name, shell)
+        case "login":
+            from qingtuan.cli.mcp_login import login
+
+            return await login(shell, args.name)
         case "reload":
             return await command(shell, Speaker(), "/mcp reload")
         case "approve":

@@ -33,6 +33,21 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class OAuth:
+    """How to log in at a server, where the owner says more than that."""
+
+    client_id: str = ""
+    """Of a registration by hand; empty to register by itself."""
+    client_secret: str = field(default="", repr=False)
+    scopes: tuple[str, ...] = ()
+    """Asked for instead of what the server asks for."""
+    issuer: str = ""
+    """The only authorization server to log in at; empty for the one that the server names at the login."""
+    port: int = 0
+    """Of this machine, to which the browser is sent back; 0 for any."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerConfig:
     """One server as the owner wants it."""
@@ -63,6 +78,8 @@ class ServerConfig:
     """Seconds of one call."""
     start_timeout: float = 30.0
     """Seconds until it must have started and told its tools."""
+    oauth: OAuth | None = None
+    """None where nothing is said of it: one can log in all the same."""
     secrets: tuple[str, ...] = field(default=(), repr=False)
     """Values of variables and headers that must never be shown."""
 

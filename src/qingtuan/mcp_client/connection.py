@@ -22,6 +22,7 @@ from qingtuan.mcp_client.calling import MAX_ROUNDS, Calling, Calls
 from qingtuan.mcp_client.config import Command, ServerConfig
 from qingtuan.mcp_client.definition import SENTENCE, Raw, without_secrets
 from qingtuan.mcp_client.failures import Broken, Garbled, Reason, TimedOut
+from qingtuan.mcp_client.grants import Grants
 from qingtuan.mcp_client.journal import Journal
 from qingtuan.mcp_client.listing import MAX_CHARS, MAX_TOOLS
 from qingtuan.mcp_client.resources import Page
@@ -66,6 +67,8 @@ class Told:
     """A connection that was open is over, whoever ended it."""
     people: People | None = None
     """Whom the server may ask while it works on a call."""
+    grants: Grants | None = None
+    """What logins let us in by."""
 
 
 class Connection:
@@ -101,7 +104,7 @@ class Connection:
         Raises:
             Broken: it could not be started, or not in time; nothing of it is left.
         """
-        await asyncio.to_thread(_load)
+        await asyncio.to_thread(load_sdk)
         self._task = asyncio.create_task(self._live(), name=f"mcp {self._config.name}")
         ready = asyncio.ensure_future(self._ready.wait())
         try:
@@ -176,11 +179,12 @@ class Connection:
             from qingtuan.mcp_client.stdio import stdio_transport
 
             return stdio_transport(way, self._journal)
-        from qingtuan.mcp_client.http import http_transport
+        from qingtuan.mcp_client.http import entrance_of, http_transport
 
         # An answer may be silent for as long as a person thinks; how long a call may take is counted by itself.
         patience = LONGEST if self._calls.can_ask else 0.0
-        return http_transport(way, self._troubles, self._config.timeout + self._config.start_timeout + patience)
+        silence = self._config.timeout + self._config.start_timeout + patience
+        return http_transport(way, self._troubles, silence, entrance_of(self._config, way, self._told.grants))
 
     async def _watch(self) -> None:
         """The end of a program ends the connection: the SDK says so only to whoever asks something."""
@@ -399,7 +403,7 @@ async def connected(
     return connection
 
 
-def _load() -> None:
+def load_sdk() -> None:
     """Import the SDK, which takes a second and 25 MiB: beside the loop, and only when a server is started.
 
     It logs what servers do to it, with all they say. That is no output of ours, and what matters of it is told.

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 from qingtuan.identity.redaction import mask
 from qingtuan.identity.trust import Risk
 from qingtuan.language import Words
-from qingtuan.mcp_client.config import Command, Endpoint, ServerConfig
+from qingtuan.mcp_client.config import Command, Endpoint, OAuth, ServerConfig
 from qingtuan.storage.files import content_hash
 from qingtuan.tools.plain import line, secrets_of, without
 from qingtuan.tools.strict_json import canonical
@@ -22,7 +22,7 @@ OWN_KEYS: Mapping[str, str] = {
     name: name for name in ("core", "trusted", "returns", "include", "exclude", "prefix", "risks", "timeout")
 } | {"startTimeout": "start_timeout", "start_timeout": "start_timeout"}
 """Ours, camelCase or snake_case."""
-_SHARED_KEYS = frozenset({"type", "command", "args", "env", "cwd", "url", "headers", "disabled"})
+_SHARED_KEYS = frozenset({"type", "command", "args", "env", "cwd", "url", "headers", "disabled", "oauth"})
 _ADDRESS_KEYS = ("url", "serverUrl", "httpUrl")
 """What Claude, Cursor and VS Code call it; Windsurf; Gemini."""
 _OTHERS_KEYS = frozenset(
@@ -69,13 +69,15 @@ def server_of(
     else:
         way, shown, identity = _endpoint(entry, address or "url", filled)
     own = {field: entry[key] for key, field in OWN_KEYS.items() if key in entry}
+    oauth = _oauth(entry, filled) if isinstance(way, Endpoint) else None
     config = ServerConfig(
         name=name,
         way=way,
         shown=line(shown, _SHOWN),
         identity=content_hash(canonical(identity).encode("utf-8", "surrogatepass")),
         key=content_hash(canonical(entry).encode("utf-8", "surrogatepass")),
-        secrets=_secrets(way),
+        oauth=oauth,
+        secrets=(*_secrets(way), *((oauth.client_secret,) if oauth and oauth.client_secret else ())),
         **_own(own, name, plain_name),
     )
     known = {*OWN_KEYS, *_SHARED_KEYS, *_ADDRESS_KEYS, *_OTHERS_KEYS}
@@ -157,6 +159,36 @@ def _endpoint(entry: Mapping[str, Any], key: str, filled: Filled) -> tuple[Endpo
                 Words("headers 的名字和值只能是一行英文。", "Names and values of headers are one line of ASCII.")
             )
     return Endpoint(url, headers), _shown_address(written), ["http", written]
+
+
+_OAUTH_KEYS: Mapping[str, str] = {
+    "client_id": "client_id", "clientId": "client_id", "client_secret": "client_secret",
+    "clientSecret": "client_secret", "scopes": "scopes", "scope": "scopes", "issuer": "issuer", "port": "port",
+    "callbackPort": "port", "callback_port": "port",
+}  # fmt: skip
+
+
+def _oauth(entry: Mapping[str, Any], filled: Filled) -> OAuth | None:
+    """How to log in, as `oauth` says: `true`, or a registration by hand."""
+    given = entry.get("oauth")
+    if not isinstance(given, dict):
+        if given in (None, True, False):
+            return None
+        raise Wrong(_OAUTH)
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        match _OAUTH_KEYS.get(key), value:
+            case "scopes", str():
+                found["scopes"] = tuple(value.split())
+            case "scopes", list() if all(isinstance(scope, str) and scope.split() == [scope] for scope in value):
+                found["scopes"] = tuple(value)
+            case "port", int() if not isinstance(value, bool) and 0 <= value < 65_536:
+                found["port"] = value
+            case ("client_id" | "client_secret" | "issuer") as name, str():
+                found[name] = filled(f"oauth.{key}", value)
+            case _:
+                raise Wrong(_OAUTH)
+    return OAuth(**found)
 
 
 def _shown_address(url: str) -> str:
@@ -270,6 +302,10 @@ _EXPECTED: Mapping[str, Words] = {
     "timeout": Words("timeout 要是秒数，大于 0，最多 3600。", "timeout is seconds, above 0, at most 3600."),
     "start_timeout": Words("startTimeout 要是秒数，大于 0，最多 3600。", "startTimeout is seconds, at most 3600."),
 }
+_OAUTH = Words(
+    'oauth 写 true，或 {"client_id": …, "client_secret": …, "scopes": […], "issuer": …, "port": …}。',
+    'oauth is true, or {"client_id": …, "client_secret": …, "scopes": […], "issuer": …, "port": …}.',
+)
 _SSE = Words(
     "sse 是旧的传输方式，这里不支持。多数服务器有新的地址（常以 /mcp 结尾），type 改成 http。",
     "sse is the old transport, not supported. Most servers have a newer address, such as …/mcp; type is http then.",

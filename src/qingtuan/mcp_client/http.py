@@ -10,14 +10,17 @@ import socket
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 
 from qingtuan.language import Words
-from qingtuan.mcp_client.config import Endpoint
+from qingtuan.mcp_client.config import Endpoint, ServerConfig
+from qingtuan.mcp_client.grants import Grants
 from qingtuan.mcp_client.process import MAX_MESSAGE
 from qingtuan.mcp_client.troubles import TROUBLE, Trouble, Troubles
+from qingtuan.net.fetcher import SafeFetcher
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -28,9 +31,30 @@ _MAX_REFUSAL = 64 * 1024
 _SESSION = "mcp-session-id"
 
 
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """How requests to a server are let in."""
+
+    name: str
+    """Of the server, in what is said of it."""
+    auth: httpx2.Auth | None = None
+    """None where the owner has not logged in: then only what stands in the headers lets us in."""
+    transport: httpx2.AsyncBaseTransport | None = None
+
+
+def entrance_of(config: ServerConfig, endpoint: Endpoint, grants: Grants | None) -> Entrance:
+    """How requests to this server are let in: by the owner's login, if there was one."""
+    if grants is None or grants.of(config) is None:
+        return Entrance(config.name)
+    from qingtuan.mcp_client.sign_in import Routed, SignIn
+
+    transport = Routed(endpoint, httpx2.AsyncHTTPTransport(), SafeFetcher())
+    return Entrance(config.name, SignIn(config, endpoint, grants), transport)
+
+
 @asynccontextmanager
 async def http_transport(
-    endpoint: Endpoint, troubles: Troubles, read_timeout: float
+    endpoint: Endpoint, troubles: Troubles, read_timeout: float, entrance: Entrance
 ) -> AsyncGenerator[TransportStreams, None]:
     """Speak with the server behind an address. `read_timeout`: seconds of silence within one answer."""
     from mcp.client.streamable_http import streamable_http_client
@@ -39,7 +63,7 @@ async def http_transport(
     # Nothing packed is asked for: 4 KB can unpack to gigabytes.
     headers = {**endpoint.headers, "Accept-Encoding": "identity"}
     async with (
-        _Client(troubles, headers=headers, timeout=timeout) as client,
+        _Client(troubles, entrance, headers=headers, timeout=timeout) as client,
         streamable_http_client(endpoint.url, http_client=client, max_sse_event_size=MAX_MESSAGE) as streams,
     ):
         yield streams
@@ -48,15 +72,25 @@ async def http_transport(
 class _Client(httpx2.AsyncClient):
     """Sends the SDK's requests; whatever happens to a message comes back as an answer to it."""
 
-    def __init__(self, troubles: Troubles, **options: Any) -> None:
-        super().__init__(**options)
+    def __init__(self, troubles: Troubles, entrance: Entrance, **options: Any) -> None:
+        super().__init__(auth=entrance.auth, transport=entrance.transport, **options)
         self._troubles = troubles
+        self._name = entrance.name
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        from mcp.client.auth import OAuthFlowError
+
         if request.method != "POST":
-            return await super().send(request, **options)
+            try:
+                return await super().send(request, **options)
+            except OAuthFlowError:
+                # What comes unasked does without: the next message says why we are not let in.
+                return httpx2.Response(405, request=request)
         try:
-            answer = await _usable(await super().send(request, **options))
+            answer = await _usable(await super().send(request, **options), self._name)
+        except OAuthFlowError as error:
+            words = getattr(error, "words", None) or _NOT_LET_IN
+            answer = Trouble(words, sent=False, detail=getattr(error, "detail", "") or str(error)[:300])
         except httpx2.HTTPError as error:
             answer = _trouble_of(error)
         except httpx2.InvalidURL:
@@ -89,14 +123,14 @@ class _Bounded(httpx2.AsyncByteStream):
         await self._inner.aclose()
 
 
-async def _usable(response: httpx2.Response) -> httpx2.Response | Trouble:
+async def _usable(response: httpx2.Response, name: str) -> httpx2.Response | Trouble:
     """An answer that the SDK can read, or what is wrong with this one."""
     kind = response.headers.get("content-type", "").lower()
     if response.headers.get("content-encoding", "identity") != "identity":
         await response.aclose()
         return Trouble(_PACKED)
     if response.status_code >= 400:
-        return await _refusal(response, kind)
+        return await _refusal(response, kind, name)
     if response.status_code == 200 and not kind.startswith(("application/json", "text/event-stream")):
         await response.aclose()
         return Trouble(_NOT_MCP, sent=False)
@@ -105,7 +139,7 @@ async def _usable(response: httpx2.Response) -> httpx2.Response | Trouble:
     return response
 
 
-async def _refusal(response: httpx2.Response, kind: str) -> httpx2.Response | Trouble:
+async def _refusal(response: httpx2.Response, kind: str, name: str) -> httpx2.Response | Trouble:
     status = response.status_code
     body = b""
     async for chunk in response.aiter_bytes():
@@ -115,6 +149,8 @@ async def _refusal(response: httpx2.Response, kind: str) -> httpx2.Response | Tr
     await response.aclose()
     if status == 404 and _SESSION in response.request.headers:
         return Trouble(_EXPIRED, sent=False, gone=True)
+    if status == 401 and response.headers.get("www-authenticate", "").lower().startswith("bearer"):
+        return Trouble(needs_login(name), sent=False)
     if status in (401, 403):
         return Trouble(_FORBIDDEN.filled(status=status), sent=False)
     if kind.startswith("application/json") and b'"jsonrpc"' in body:
@@ -177,6 +213,19 @@ _FORBIDDEN = Words(
     "它不让进（HTTP {status}），检查 mcp.json 里 headers 的密钥。",
     "It refuses us (HTTP {status}); see the key in headers in mcp.json.",
 )
+_NOT_LET_IN = Words(
+    "登录没有通过，主人重新登录一次再试。", "The login does not count any more; the owner may log in anew."
+)
+
+
+def needs_login(name: str) -> Words:
+    """What is said where the owner has to log in."""
+    return Words(
+        f"要先登录 {name}：主人运行 qingtuan mcp login {name}，或在私聊里发 /mcp login {name}。",
+        f"It wants a login: the owner runs qingtuan mcp login {name}, or sends /mcp login {name} in private.",
+    )
+
+
 _NO_PLACE = Words(
     "这个地址上没有 MCP（HTTP {status}），检查 url；很多服务器的地址以 /mcp 结尾。",
     "There is no MCP at this address (HTTP {status}); check url, which often ends in /mcp.",

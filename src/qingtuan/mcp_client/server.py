@@ -24,6 +24,7 @@ from qingtuan.mcp_client.definition import Definition
 from qingtuan.mcp_client.failures import OVER, Broken, Garbled, Reason, TimedOut, reason_of
 from qingtuan.mcp_client.journal import Journal
 from qingtuan.mcp_client.listing import Listing
+from qingtuan.mcp_client.logins import Logins
 from qingtuan.mcp_client.offer import MAX_AT_ONCE, WITHHELD, Offer, offer_of, risk_of, tool_of
 from qingtuan.mcp_client.pins import Change, Pins
 from qingtuan.mcp_client.resources import READING, address_of, listed
@@ -76,6 +77,10 @@ class Surroundings:
     changed: Changed
     people: People | None = None
     """Whom servers may ask something; None for nobody."""
+    logins: Logins | None = None
+    """How the owner logs in at servers; None where nobody can."""
+    let_in: Callable[[str, Words | None], None] = lambda *_: None
+    """Told what became of a login that somebody waits for in a chat: the server's name, and why it failed."""
 
 
 class Server:
@@ -209,7 +214,8 @@ class Server:
 
     async def _opened(self) -> Connection:
         around = self._around
-        told = Told(self._changed, self._lost, around.people)
+        grants = around.logins.grants if around.logins is not None else None
+        told = Told(self._changed, self._lost, around.people, grants)
         connection = await connected(self.config, around.clock, self._journal, told, legacy=self._legacy)
         self._legacy = connection.legacy
         return connection

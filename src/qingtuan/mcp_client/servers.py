@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from qingtuan.errors import NotThere, SettingsWrong, ToolFailed
 from qingtuan.language import Words
 from qingtuan.mcp_client.config import Configured, ServerConfig
+from qingtuan.mcp_client.logins import Begun, Logins
 from qingtuan.mcp_client.pins import Change
 from qingtuan.mcp_client.server import Server, Surroundings
 from qingtuan.mcp_client.status import ServerStatus
@@ -102,6 +103,8 @@ class Servers:
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
+        if self._around.logins is not None:
+            await self._around.logins.close()
         await asyncio.gather(*(server.close() for server in self._servers.values()))
 
     def status(self) -> tuple[ServerStatus, ...]:
@@ -141,6 +144,60 @@ class Servers:
         """
         await self._server(name).refresh()
 
+    # Logins
+
+    def config(self, name: str) -> ServerConfig:
+        """What the file says of a server. Raises `NotThere`."""
+        return self._server(name).config
+
+    async def log_in(self, name: str) -> Begun:
+        """Begin a login at a server: what the owner has to open.
+
+        Raises:
+            NotThere: there is no such server.
+            ToolFailed: one does not log in there, or it cannot be done.
+        """
+        return await self._logins.begin(self.config(name))
+
+    def came_back(self, name: str, pasted: str) -> None:
+        """Hand over the address that the login led back to.
+
+        Raises:
+            NotThere: no login waits there.
+            UsageWrong: it does not belong to it.
+        """
+        self._logins.give(name, pasted)
+
+    async def logged_in(self, name: str) -> None:
+        """Wait for the end of a login, and use it at once.
+
+        Raises:
+            NotThere: no login waits there.
+            ToolFailed: it came to nothing.
+        """
+        await self._logins.done(name)
+        await self._server(name).restart()
+
+    def tell_when_logged_in(self, name: str) -> None:
+        """Have the end of a login told (`Surroundings.let_in`), whenever that comes."""
+        self._spawn(self._told_when_logged_in(name))
+
+    async def _told_when_logged_in(self, name: str) -> None:
+        try:
+            await self.logged_in(name)
+        except NotThere:
+            return
+        except ToolFailed as error:
+            self._around.let_in(name, error.words)
+        else:
+            self._around.let_in(name, None)
+
+    @property
+    def _logins(self) -> Logins:
+        if self._around.logins is None:
+            raise NotThere(_NO_LOGINS)
+        return self._around.logins
+
     def _server(self, name: str) -> Server:
         if name in self._servers:
             return self._servers[name]
@@ -166,6 +223,9 @@ class Servers:
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+
+
+_NO_LOGINS = Words("这里不能登录。", "One cannot log in here.")
 
 
 def _said(configured: Configured) -> tuple[tuple[ServerConfig, ...], tuple[str, ...], list[Words]]:

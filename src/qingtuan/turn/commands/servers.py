@@ -36,7 +36,7 @@ def server_commands(servers: Servers, zone: Callable[[Reader], tzinfo]) -> list[
             _ServerCommand(servers, zone).run,
             owner_only=True,
             prints=Prints.INTERNALS,
-            usage="[approve|restart|refresh NAME] [reload]",
+            usage="[approve|login|restart|refresh NAME] [reload]",
             forms=_FORMS,
         )
     ]
@@ -84,6 +84,19 @@ class _ServerCommand:
         told = _APPROVED.say(language).format(name=name, tools=tools)
         return "\n".join((told, *changes_in(self._status(name), language)))
 
+    async def log_in(self, name: str, invocation: Invocation) -> str:
+        by_hand(invocation)
+        language = invocation.language
+        name, _, back = name.partition(" ")
+        if back.strip():
+            self.servers.came_back(name, back)
+            return _CAME_BACK.say(language).format(name=name)
+        begun = await self.servers.log_in(name)
+        self.servers.tell_when_logged_in(name)
+        moved = _ELSEWHERE.say(language).format(host=visible.escaped(begun.before)) if begun.before else ""
+        host = visible.escaped(visible.with_plain_hosts(begun.host))
+        return _OPEN.say(language).format(name=name, host=host, moved=moved, address=begun.address)
+
     async def restart(self, name: str, invocation: Invocation) -> str:
         await self.servers.restart(name)
         return self._working(name, invocation.language)
@@ -119,6 +132,8 @@ _Doing = Callable[[_ServerCommand, str, Invocation], Awaitable[str]]
 _DOINGS: Mapping[str, _Doing] = {
     "approve": _ServerCommand.approve,
     "认可": _ServerCommand.approve,
+    "login": _ServerCommand.log_in,
+    "登录": _ServerCommand.log_in,
     "restart": _ServerCommand.restart,
     "重启": _ServerCommand.restart,
     "refresh": _ServerCommand.refresh,
@@ -216,6 +231,13 @@ _FORMS = (
         Words("重读", "reload"),
         Words("改了 mcp.json 以后让它生效，不用重开", "take up what was edited in mcp.json, without a new start"),
     ),
+    Form(
+        Words("登录 名字 [地址]", "login NAME [ADDRESS]"),
+        Words(
+            "登录一个要登录的服务器；浏览器不在这台机器上，就把它跳到的地址也发来",
+            "log in at a server that wants it; where the browser is on another machine, with the address it was led to",
+        ),
+    ),
     Form(Words("重启 名字", "restart NAME"), Words("重启一个服务器", "start a server anew")),
     Form(Words("刷新 名字", "refresh NAME"), Words("再问一遍它有哪些工具", "ask it anew which tools it has")),
 )
@@ -227,8 +249,19 @@ _STATES: Mapping[State, Words] = {
     "off": Words("在 mcp.json 里关掉了", "switched off in mcp.json"),
 }
 _USAGE = Words(
-    "写法：/mcp，/mcp reload，/mcp approve 名字 代码，/mcp restart 名字，/mcp refresh 名字。",
-    "Write /mcp, /mcp reload, /mcp approve NAME CODE, /mcp restart NAME or /mcp refresh NAME.",
+    "写法：/mcp，/mcp reload，/mcp approve 名字 代码，/mcp login 名字，/mcp restart 名字，/mcp refresh 名字。",
+    "Write /mcp, /mcp reload, /mcp approve NAME CODE, /mcp login NAME, /mcp restart NAME or /mcp refresh NAME.",
+)
+_OPEN = Words(
+    "登录 {name}，在 {host}{moved}。十分钟内在浏览器里打开：\n{address}\n"
+    "最后会跳到 127.0.0.1 的地址。浏览器不在我这台机器上的话那一页打不开，把它的整个地址发来：/mcp login {name} 地址",
+    "Log in for {name} at {host}{moved}. Open this in a browser within ten minutes:\n{address}\n"
+    "In the end it leads to an address at 127.0.0.1. If the browser is on another machine that page does not open: "
+    "send me its whole address: /mcp login {name} ADDRESS",
+)
+_ELSEWHERE = Words("（以前是在 {host}）", " (before, it was {host})")
+_CAME_BACK = Words(
+    "收到了，{name} 登录好没有马上告诉你。", "Got it; whether {name} lets us in you will hear in a moment."
 )
 _WHICH = Words("/mcp {0} 后面写服务器的名字。有：{1}", "/mcp {0} needs the name of a server. There are: {1}")
 _EDITED = Words(

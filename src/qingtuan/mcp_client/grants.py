@@ -1,0 +1,68 @@
+"""What servers let us in by (OAuth), kept in the database and nowhere else: no event, log or page ever holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from qingtuan.clock import Clock
+from qingtuan.mcp_client.config import ServerConfig
+from qingtuan.storage.sqlite import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What the owner's login at one server came to. All but the issuer is secret."""
+
+    issuer: str
+    client: str = field(repr=False)
+    """JSON of the registration."""
+    metadata: str | None = field(default=None, repr=False)
+    """JSON of the authorization server's own account of itself."""
+    tokens: str | None = field(default=None, repr=False)
+    """JSON; None once they are of no use."""
+    expires: datetime | None = None
+
+
+class Grants:
+    """All grants of one data folder."""
+
+    def __init__(self, database: Database, clock: Clock, needed: Callable[[str], None] = lambda _: None) -> None:
+        """`needed` is told the name of a server that does not let us in any more, once."""
+        self.clock = clock
+        self._database = database
+        self._needed = needed
+
+    def of(self, config: ServerConfig) -> Grant | None:
+        """What the owner's login at this very address came to, None if there was none."""
+        row = self._database.row("SELECT * FROM grants WHERE server = ?", (config.name,))
+        if row is None or row["address"] != config.identity:
+            return None
+        expires = None if row["expires"] is None else datetime.fromtimestamp(row["expires"] / 1000, UTC)
+        return Grant(row["issuer"], row["client"], row["metadata"], row["tokens"], expires)
+
+    def keep(self, config: ServerConfig, grant: Grant) -> None:
+        """Keep what a login or a renewal came to. Raises `StorageFailed`."""
+        expires = None if grant.expires is None else round(grant.expires.timestamp() * 1000)
+        with self._database.transaction(durable=True):
+            self._database.execute(
+                "INSERT OR REPLACE INTO grants (server, address, issuer, client, metadata, tokens, expires)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (config.name, config.identity, grant.issuer, grant.client, grant.metadata, grant.tokens, expires),
+            )
+
+    def lost(self, config: ServerConfig) -> None:
+        """The server, or the one that it trusts, takes the tokens no more: forget them, and say so once."""
+        with self._database.transaction():
+            done = self._database.execute(
+                "UPDATE grants SET tokens = NULL, expires = NULL WHERE server = ? AND tokens IS NOT NULL",
+                (config.name,),
+            )
+        if done.rowcount:
+            self._needed(config.name)
+
+    def forget(self, name: str) -> bool:
+        """Forget all of a server. False if there was nothing."""
+        with self._database.transaction(durable=True):
+            return self._database.execute("DELETE FROM grants WHERE server = ?", (name,)).rowcount > 0

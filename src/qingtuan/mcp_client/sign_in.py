@@ -1,0 +1,279 @@
+"""Being let in by a server (OAuth 2.1 as MCP has it): the SDK's own flow, held to what the owner agreed to.
+
+A login happens only when the owner asks for it. Without one, whatever a server says leads to a renewal at most; and it
+cannot send us to another authorization server than the one that the owner logged in at. Every address that it names is
+reached through the safe fetcher.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+import httpx2
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.client.auth.utils import issuers_match
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+)
+from pydantic import ValidationError
+
+from qingtuan.language import Words
+from qingtuan.mcp_client.config import Endpoint, OAuth, ServerConfig
+from qingtuan.mcp_client.grants import Grant, Grants
+from qingtuan.mcp_client.http import needs_login
+from qingtuan.net.answers import Limits
+from qingtuan.net.fetcher import SafeFetcher
+from qingtuan.net.transport2 import SafeTransport2
+
+LIMITS = Limits(size=256 * 1024, seconds=30.0)
+"""Of each answer about who lets us in."""
+EARLY = 30.0
+"""Seconds before the end of a token at which it is renewed."""
+_AGAIN = 60.0
+"""Seconds in which a token that was just renewed must not be refused."""
+_LONGEST = 366 * 86_400
+"""Seconds for which a token is believed to last."""
+_NAME = "Qingtuan"
+
+
+class NotLetIn(OAuthFlowError):
+    """The server does not let us in; `words` say what the owner can do."""
+
+    def __init__(self, words: Words, detail: str = "") -> None:
+        super().__init__(words.en)
+        self.words = words
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A login that the owner asked for."""
+
+    redirect: str
+    """Where the browser is sent back to: an address of this machine."""
+    show: Callable[[str], Awaitable[None]]
+    """Shows the address to be opened."""
+    came_back: Callable[[], Awaitable[AuthorizationCodeResult]]
+    """Waits for what the browser brings back."""
+
+
+class SignIn(OAuthClientProvider):
+    """Lets requests to one server in."""
+
+    def __init__(self, config: ServerConfig, endpoint: Endpoint, grants: Grants, login: Login | None = None) -> None:
+        self._config = config
+        self._clock = grants.clock
+        self._login = login
+        self._held = _Held(config, grants, self, asked=login is not None)
+        self._renewed = -math.inf
+        metadata = OAuthClientMetadata(
+            client_name=_NAME,
+            redirect_uris=[login.redirect if login else "http://127.0.0.1/callback"],  # type: ignore[list-item]
+        )
+        super().__init__(
+            endpoint.url,
+            metadata,
+            self._held,
+            redirect_handler=self._show if login else None,
+            callback_handler=login.came_back if login else None,
+        )
+
+    async def _initialize(self) -> None:
+        await super()._initialize()
+        grant = self._held.grant
+        if grant is None or self._login is not None:
+            return
+        if grant.metadata is not None:
+            self.context.oauth_metadata = OAuthMetadata.model_validate_json(grant.metadata)
+        if grant.expires is not None:
+            # The SDK counts from when it got the tokens; these may be from an earlier process.
+            self.context.token_expiry_time = grant.expires.timestamp() - EARLY
+
+    # Where we may be sent
+
+    def _select_authorization_server(self, advertised: list[str]) -> str:
+        wanted = self._held.issuer
+        if wanted is None:
+            return super()._select_authorization_server(advertised)
+        found = next((server for server in advertised if issuers_match(server, wanted)), None)
+        if found is None:
+            raise NotLetIn(_MOVED.filled(name=self._config.name, host=_host(wanted)), detail=str(advertised[:3])[:300])
+        return found
+
+    def _expected_issuer(self) -> str:
+        found, wanted = super()._expected_issuer(), self._held.issuer
+        if wanted is not None and not issuers_match(found, wanted):
+            raise NotLetIn(_MOVED.filled(name=self._config.name, host=_host(wanted)), detail=found[:300])
+        return found
+
+    async def _show(self, address: str) -> None:
+        if self._login is None:
+            raise NotLetIn(needs_login(self._config.name))
+        _checked(address, self.context.server_url)
+        await self._login.show(address)
+
+    # What is asked for
+
+    async def _perform_authorization(self) -> httpx2.Request:
+        if self._login is not None:
+            scopes = self._config.oauth.scopes if self._config.oauth else ()
+            if scopes:
+                self.context.client_metadata.scope = " ".join(scopes)
+            return await super()._perform_authorization()
+        # The server does not take the token any more: it is renewed once, and then the owner is asked for a login.
+        now = self._clock.monotonic()
+        if now - self._renewed < _AGAIN or not self.context.can_refresh_token():
+            self._held.lost()
+            raise NotLetIn(needs_login(self._config.name))
+        self._renewed = now
+        return await self._refresh_token()
+
+    async def _handle_token_response(self, response: httpx2.Response) -> None:
+        if self._login is not None:
+            await super()._handle_token_response(response)
+            return
+        if not await self._handle_refresh_response(response):
+            raise NotLetIn(needs_login(self._config.name))
+
+    async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
+        if response.status_code >= 500 or response.status_code == 429:
+            raise NotLetIn(_TROUBLE.filled(status=response.status_code))
+        renewed = await super()._handle_refresh_response(response)
+        if not renewed:
+            self._held.lost()
+        return renewed
+
+    @property
+    def issuer(self) -> str:
+        """The authorization server that lets us in now."""
+        metadata = self.context.oauth_metadata
+        return str(metadata.issuer) if metadata is not None else super()._expected_issuer()
+
+
+class _Held:
+    """Tokens and registration, as the SDK wants to store them. During a login nothing of an earlier one counts, and
+    nothing is kept before it has come to its end."""
+
+    def __init__(self, config: ServerConfig, grants: Grants, sign_in: SignIn, *, asked: bool) -> None:
+        self._config = config
+        self._grants = grants
+        self._sign_in = sign_in
+        self.grant = None if asked else grants.of(config)
+        self._client: OAuthClientInformationFull | None = _client_of(config.oauth)
+
+    @property
+    def issuer(self) -> str | None:
+        """The authorization server that the owner agreed to; None while they are about to."""
+        if self.grant is not None:
+            return self.grant.issuer
+        return self._config.oauth.issuer or None if self._config.oauth else None
+
+    def lost(self) -> None:
+        self._grants.lost(self._config)
+
+    async def get_tokens(self) -> OAuthToken | None:
+        if self.grant is None or self.grant.tokens is None:
+            return None
+        try:
+            return OAuthToken.model_validate_json(self.grant.tokens)
+        except ValidationError:
+            return None
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        client, metadata = self._sign_in.context.client_info, self._sign_in.context.oauth_metadata
+        if client is None:
+            raise OAuthFlowError("tokens for nobody")
+        lasts = None if tokens.expires_in is None else timedelta(seconds=min(max(tokens.expires_in, 0), _LONGEST))
+        expires = None if lasts is None else self._grants.clock.now() + lasts
+        self.grant = Grant(
+            self._sign_in.issuer,
+            client.model_dump_json(exclude_none=True),
+            metadata.model_dump_json(exclude_none=True) if metadata is not None else None,
+            tokens.model_dump_json(exclude_none=True),
+            expires,
+        )
+        self._grants.keep(self._config, self.grant)
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        if self._client is None and self.grant is not None:
+            try:
+                self._client = OAuthClientInformationFull.model_validate_json(self.grant.client)
+            except ValidationError:
+                return None
+        return self._client
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        self._client = client_info
+
+
+def _client_of(oauth: OAuth | None) -> OAuthClientInformationFull | None:
+    """The registration that the owner made by hand."""
+    if oauth is None or not oauth.client_id:
+        return None
+    return OAuthClientInformationFull(
+        client_id=oauth.client_id,
+        client_secret=oauth.client_secret or None,
+        token_endpoint_auth_method="client_secret_post" if oauth.client_secret else "none",
+        issuer=oauth.issuer or None,
+    )
+
+
+# The way there
+
+
+class Routed(httpx2.AsyncBaseTransport):
+    """Requests to the server itself go as ever; all others, which the server led us to, through the safe fetcher."""
+
+    def __init__(self, endpoint: Endpoint, inner: httpx2.AsyncBaseTransport, fetcher: SafeFetcher) -> None:
+        self._endpoint = httpx2.URL(endpoint.url)
+        self._inner = inner
+        self._fetcher = fetcher
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.url == self._endpoint:
+            return await self._inner.handle_async_request(request)
+        url = str(request.url)
+        _checked(url, str(self._endpoint))
+        # What stands on the very host that the owner named may be as near as that.
+        near = request.url.host == self._endpoint.host
+        fetcher = self._fetcher.allow_private_of(url) if near else self._fetcher
+        return await SafeTransport2(fetcher, LIMITS).handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def _checked(address: str, server: str) -> None:
+    """Raises `NotLetIn` for an address that nothing secret may be sent to: unencrypted, unless the owner's own server
+    is, too, and it stands on the same host."""
+    parts, own = urlsplit(address), urlsplit(server)
+    if parts.scheme == "https" and parts.hostname and "@" not in parts.netloc:
+        return
+    if parts.scheme == own.scheme == "http" and parts.hostname == own.hostname and "@" not in parts.netloc:
+        return
+    raise NotLetIn(_OPEN, detail=address[:300])
+
+
+def _host(address: str) -> str:
+    return urlsplit(address).hostname or "?"
+
+
+_MOVED = Words(
+    "它改去别处登录了，不是主人登录过的 {host}，没有跟去。要跟去就重新登录：qingtuan mcp login {name}。",
+    "It wants a login elsewhere than at {host}, where the owner logged in; that was not followed. To follow it, "
+    "log in anew: qingtuan mcp login {name}.",
+)
+_TROUBLE = Words(
+    "登录的服务器出错了（HTTP {status}），过一会儿再试。", "Where it has us log in failed (HTTP {status})."
+)
+_OPEN = Words(
+    "它给的登录地址没有加密，没有用。", "The address that it gives for the login is not encrypted; it is not used."
+)
