@@ -27,16 +27,15 @@ RELEASES = {
     "conformance 0.2": "@modelcontextprotocol/conformance-next/dist/index.js",
 }
 
-_NO_SIGN_IN = "signing in to a server (OAuth) is not part of the client; a key goes into mcp.json"
-_NO_QUESTIONS = "the client lets no server ask people, and says so: it declares no elicitation"
+_NO_MACHINES = "logging in without a person (keys of machines, tokens of companies) is an extension we do not have"
 _NO_SKILLS = "skills of servers are an extension that the client does not have"
 LEFT_OUT: Mapping[str, str] = {
-    "auth/": _NO_SIGN_IN,
-    "elicitation-": _NO_QUESTIONS,
+    "auth/client-credentials-": _NO_MACHINES,
+    "auth/cross-app-access-": _NO_MACHINES,
+    "auth/enterprise-managed-": _NO_MACHINES,
+    "auth/wif-": _NO_MACHINES,
+    "auth/dpop": "proof of possession (DPoP) is an extension that the client does not have",
     "sep-2640-": _NO_SKILLS,
-    "sep-2322-client-request-state-echoed": _NO_QUESTIONS,
-    "sep-2322-client-jsonrpc-id-different": _NO_QUESTIONS,
-    "sep-2322-client-no-state-omitted": _NO_QUESTIONS,
 }
 """Beginnings of names of scenarios and of checks that do not apply, and why."""
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from peers.checks import Check, Skipped
-from peers.client import Client, client
+from peers.client import Client, Person, client
 from peers.node import Node
 from qingtuan.errors import QingtuanError, ToolFailed
 
@@ -39,10 +39,48 @@ async def lists_its_tools(one: Client) -> None:
     assert wanted <= set(one.tools), f"missing: {wanted - set(one.tools)}"
 
 
-async def offers_no_tool_that_asks_people_or_models(one: Client) -> None:
-    """The server offers those only to a client that declares elicitation, sampling or roots. Ours declares none."""
-    asking = [name for name in one.tools if "elicitation" in name or "sampling" in name or "roots" in name]
+async def offers_tools_that_ask_people_and_none_that_asks_models(one: Client) -> None:
+    """The server offers each kind only to a client that declares it. Ours declares elicitation alone."""
+    assert {"trigger-elicitation-request", "trigger-url-elicitation"} <= set(one.tools)
+    asking = [name for name in one.tools if "sampling" in name or "roots" in name]
     assert asking == []
+
+
+async def asks_a_person_for_a_form(one: Client) -> None:
+    said = (await one.call("trigger-elicitation-request", {})).text
+    assert "User provided the requested information" in said, said
+    assert len(one.person.asked) > 5, "it asked for too little"
+    assert '"integer": 42' in said, "its default was not taken"
+
+
+async def shows_an_address_and_opens_none(one: Client) -> None:
+    before = len(one.person.asked)
+    url = "https://example.com/connect"
+    said = (await one.call("trigger-url-elicitation", {"url": url, "message": "Connect"})).text
+    assert [question.link for question in one.person.asked[before:]] == [url]
+    assert "accept" in said.lower(), said
+
+
+async def lists_what_can_be_read(one: Client) -> None:
+    said = (await one.call("read_resource", {})).text
+    assert "demo://resource/static/document/features.md" in said, said
+    assert "demo://resource/dynamic/text/{resourceId}" in said, said
+
+
+async def reads_a_text(one: Client) -> None:
+    said = (await one.call("read_resource", {"uri": "demo://resource/dynamic/text/1"})).text
+    assert "Resource 1" in said, said
+
+
+async def reads_a_file(one: Client) -> None:
+    result = await one.call("read_resource", {"uri": "demo://resource/dynamic/blob/1"})
+    (kept,) = result.attachments
+    assert kept.size > 0, kept
+
+
+async def tells_what_cannot_be_read(one: Client) -> None:
+    said = await _refused(one, "read_resource", {"uri": "file:///etc/passwd"})
+    assert "file:///etc/passwd" in said, said
 
 
 async def calls_a_tool(one: Client) -> None:
@@ -158,7 +196,13 @@ async def _refused(one: Client, tool: str, arguments: Mapping[str, Any]) -> str:
 
 _EVERYWHERE: tuple[Look, ...] = (
     lists_its_tools,
-    offers_no_tool_that_asks_people_or_models,
+    offers_tools_that_ask_people_and_none_that_asks_models,
+    asks_a_person_for_a_form,
+    shows_an_address_and_opens_none,
+    lists_what_can_be_read,
+    reads_a_text,
+    reads_a_file,
+    tells_what_cannot_be_read,
     calls_a_tool,
     calls_with_numbers,
     answers_many_at_once,
@@ -199,7 +243,7 @@ def _name(look: Look) -> str:
 async def _looked_at(entry: Mapping[str, Any], looks: tuple[Look, ...]) -> list[Check]:
     with tempfile.TemporaryDirectory() as folder:
         try:
-            async with client(entry, Path(folder)) as one:
+            async with client(entry, Path(folder), Person()) as one:
                 return [await _look(look, one) for look in looks]
         except ToolFailed as error:
             return [Check("connects", "failed", error.words.en)]

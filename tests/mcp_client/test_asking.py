@@ -243,7 +243,7 @@ async def test_models_and_folders_are_refused_politely(bench: Bench, tmp_path: P
     "schema",
     [
         {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}},
-        {"type": "object", "properties": {f"p{n}": WISH for n in range(11)}},
+        {"type": "object", "properties": {f"p{n}": WISH for n in range(17)}},
         {"type": "object", "properties": {"a": {"type": "string", "enum": [f"o{n}" for n in range(101)]}}},
         {"type": "object", "properties": {"a": {**WISH, "description": "x" * 40_000}}},
         {"type": "object", "properties": {"a": "string"}},

@@ -241,6 +241,7 @@ async def test_a_login_that_is_declined_or_replaced_ends(world: World, server: G
 
 
 async def test_a_registration_by_hand_is_used(world: World, server: Guarded) -> None:
+    server.metadata = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
     await world.meet(server, oauth={"clientId": "mine", "clientSecret": "s3cret-value", "scopes": ["read", "write"]})
     begun = await world.servers.log_in("cloud")
     asked = parse_qs(urlsplit(begun.address).query)
@@ -250,6 +251,29 @@ async def test_a_registration_by_hand_is_used(world: World, server: Guarded) -> 
     await world.servers.logged_in("cloud")
     assert server.tokens[0]["client_secret"] == "s3cret-value"
     assert server.registered == []
+
+
+async def test_a_server_may_let_everybody_say_hello(world: World, server: Guarded) -> None:
+    server.greets = True
+    await world.meet(server)
+    await world.until(lambda: bool(world.error("cloud")))
+    assert "mcp login cloud" in world.error("cloud")
+    await world.logged_in()
+    await world.listed("cloud")
+
+
+async def test_more_rights_take_a_new_login_that_asks_for_them(world: World, server: Guarded) -> None:
+    await world.meet(server)
+    server.scope = "read"
+    await world.logged_in()
+    await world.listed("cloud")
+    server.scope = "write"
+    with pytest.raises(ToolFailed, match="more rights"):
+        await world.call("cloud__send")
+    assert world.lost == []
+    server.scope = "read"
+    begun = await world.servers.log_in("cloud")
+    assert parse_qs(urlsplit(begun.address).query)["scope"] == ["read write"]
 
 
 async def test_a_grant_is_for_one_address(world: World, server: Guarded) -> None:

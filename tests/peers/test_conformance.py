@@ -30,7 +30,7 @@ def test_each_scenario_runs_in_each_of_its_versions() -> None:
 
 
 def test_what_does_not_apply_has_a_reason_and_all_else_applies() -> None:
-    assert left_out("auth/anything-new") is not None
+    assert left_out("auth/dpop-nonce") is not None
     assert left_out("anything-new") is None
     assert all(LEFT_OUT.values())
 
@@ -43,7 +43,7 @@ def test_passed_checks_are_counted_and_others_named() -> None:
         {"id": "d", "status": "WARNING", "description": "SHOULD", "details": {"is": 1}},
         {"id": "e", "status": "SKIPPED"},
         {"id": "f", "status": "INFO"},
-        {"id": "sep-2322-client-request-state-echoed", "status": "FAILURE"},
+        {"id": "sep-2640-client-verify-size", "status": "FAILURE"},
     ]
     passed, no_header, should, state = checks_of(SCENARIO, seen)
     assert passed == Check("tools_call [2025-11-25]", "passed", count=2)

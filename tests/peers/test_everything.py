@@ -10,7 +10,7 @@ import pytest
 
 from peers import everything
 from peers.checks import Check
-from peers.client import Client, client
+from peers.client import Client, Person, client
 
 SERVER = """
 from mcp.server.mcpserver import MCPServer
@@ -44,7 +44,7 @@ async def test_a_check_sees_what_is_wrong(tmp_path: Path, monkeypatch: pytest.Mo
         everything.lists_its_tools,
         everything.keeps_a_picture,
     )
-    async with client({"command": sys.executable, "args": [str(script)]}, tmp_path) as one:
+    async with client({"command": sys.executable, "args": [str(script)]}, tmp_path, Person()) as one:
         seen = [await everything._look(look, one) for look in looks]
         monkeypatch.setattr(everything, "_PATIENCE", 0.01)
         late = await everything._look(endless, one)

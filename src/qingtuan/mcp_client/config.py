@@ -38,7 +38,7 @@ class OAuth:
     """How to log in at a server, where the owner says more than that."""
 
     client_id: str = ""
-    """Of a registration by hand; empty to register by itself."""
+    """Of a registration by hand, or the https address of a document in place of one; empty to register by itself."""
     client_secret: str = field(default="", repr=False)
     scopes: tuple[str, ...] = ()
     """Asked for instead of what the server asks for."""

@@ -73,7 +73,7 @@ class Eliciting:
             return _ended(said) if said.kind != "answered" else ElicitResult(action="accept", content={})
         for number, field in enumerate(fields, 1):
             place = (
-                Words(f"（{number}/{len(fields)}）", f"({number}/{len(fields)}) ") if len(fields) > 1 else Words("", "")
+                Words(f"（{number}/{len(fields)}）", f"({number}/{len(fields)})") if len(fields) > 1 else Words("", "")
             )
             value = await self._filled(field, message if number == 1 else "", place)
             if isinstance(value, Said):
@@ -87,7 +87,8 @@ class Eliciting:
         text = "\n".join(filter(None, (message.strip(), field.label, _further(field))))
         why = Words("", "")
         for _ in range(MAX_WRONG):
-            hint = Words(f"{place.zh}{why.zh}{field.hint.zh}", f"{place.en}{why.en} {field.hint.en}".strip())
+            parts = [one for one in (place, why, field.hint) if one.zh]
+            hint = Words("".join(one.zh for one in parts), " ".join(one.en for one in parts))
             said = await self._ask(text, field, hint=hint)
             if said.kind == "skipped":
                 return field.default

@@ -17,7 +17,7 @@ from qingtuan.language import Words
 from qingtuan.tools.plain import line
 from qingtuan.tools.schema import misfit
 
-MAX_FIELDS = 10
+MAX_FIELDS = 16
 MAX_OPTIONS = 100
 """Values of one choice that are read; more than a message can list are named in its text."""
 LISTED = 20

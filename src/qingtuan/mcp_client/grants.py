@@ -31,6 +31,8 @@ class Grants:
     def __init__(self, database: Database, clock: Clock, needed: Callable[[str], None] = lambda _: None) -> None:
         """`needed` is told the name of a server that does not let us in any more, once."""
         self.clock = clock
+        self.wanted: dict[str, str] = {}
+        """What servers lately wanted more rights for, by name: asked for at the next login."""
         self._database = database
         self._needed = needed
 

@@ -21,6 +21,7 @@ from qingtuan.mcp_client.grants import Grants
 from qingtuan.mcp_client.process import MAX_MESSAGE
 from qingtuan.mcp_client.troubles import TROUBLE, Trouble, Troubles
 from qingtuan.net.fetcher import SafeFetcher
+from qingtuan.tools.plain import secrets_of
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -37,6 +38,8 @@ class Entrance:
 
     name: str
     """Of the server, in what is said of it."""
+    keyed: bool
+    """Whether the owner gave it a key: then a login is not what it wants."""
     auth: httpx2.Auth | None = None
     """None where the owner has not logged in: then only what stands in the headers lets us in."""
     transport: httpx2.AsyncBaseTransport | None = None
@@ -44,12 +47,13 @@ class Entrance:
 
 def entrance_of(config: ServerConfig, endpoint: Endpoint, grants: Grants | None) -> Entrance:
     """How requests to this server are let in: by the owner's login, if there was one."""
+    keyed = bool(secrets_of(endpoint.headers.items()))
     if grants is None or grants.of(config) is None:
-        return Entrance(config.name)
+        return Entrance(config.name, keyed)
     from qingtuan.mcp_client.sign_in import Routed, SignIn
 
     transport = Routed(endpoint, httpx2.AsyncHTTPTransport(), SafeFetcher())
-    return Entrance(config.name, SignIn(config, endpoint, grants), transport)
+    return Entrance(config.name, keyed, SignIn(config, endpoint, grants), transport)
 
 
 @asynccontextmanager
@@ -75,7 +79,7 @@ class _Client(httpx2.AsyncClient):
     def __init__(self, troubles: Troubles, entrance: Entrance, **options: Any) -> None:
         super().__init__(auth=entrance.auth, transport=entrance.transport, **options)
         self._troubles = troubles
-        self._name = entrance.name
+        self._entrance = entrance
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         from mcp.client.auth import OAuthFlowError
@@ -87,7 +91,7 @@ class _Client(httpx2.AsyncClient):
                 # What comes unasked does without: the next message says why we are not let in.
                 return httpx2.Response(405, request=request)
         try:
-            answer = await _usable(await super().send(request, **options), self._name)
+            answer = await _usable(await super().send(request, **options), self._entrance)
         except OAuthFlowError as error:
             words = getattr(error, "words", None) or _NOT_LET_IN
             answer = Trouble(words, sent=False, detail=getattr(error, "detail", "") or str(error)[:300])
@@ -123,14 +127,14 @@ class _Bounded(httpx2.AsyncByteStream):
         await self._inner.aclose()
 
 
-async def _usable(response: httpx2.Response, name: str) -> httpx2.Response | Trouble:
+async def _usable(response: httpx2.Response, entrance: Entrance) -> httpx2.Response | Trouble:
     """An answer that the SDK can read, or what is wrong with this one."""
     kind = response.headers.get("content-type", "").lower()
     if response.headers.get("content-encoding", "identity") != "identity":
         await response.aclose()
         return Trouble(_PACKED)
     if response.status_code >= 400:
-        return await _refusal(response, kind, name)
+        return await _refusal(response, kind, entrance)
     if response.status_code == 200 and not kind.startswith(("application/json", "text/event-stream")):
         await response.aclose()
         return Trouble(_NOT_MCP, sent=False)
@@ -139,7 +143,7 @@ async def _usable(response: httpx2.Response, name: str) -> httpx2.Response | Tro
     return response
 
 
-async def _refusal(response: httpx2.Response, kind: str, name: str) -> httpx2.Response | Trouble:
+async def _refusal(response: httpx2.Response, kind: str, entrance: Entrance) -> httpx2.Response | Trouble:
     status = response.status_code
     body = b""
     async for chunk in response.aiter_bytes():
@@ -149,8 +153,8 @@ async def _refusal(response: httpx2.Response, kind: str, name: str) -> httpx2.Re
     await response.aclose()
     if status == 404 and _SESSION in response.request.headers:
         return Trouble(_EXPIRED, sent=False, gone=True)
-    if status == 401 and response.headers.get("www-authenticate", "").lower().startswith("bearer"):
-        return Trouble(needs_login(name), sent=False)
+    if status == 401 and not entrance.keyed:
+        return Trouble(_LOGIN_OR_KEY.filled(name=entrance.name), sent=False)
     if status in (401, 403):
         return Trouble(_FORBIDDEN.filled(status=status), sent=False)
     if kind.startswith("application/json") and b'"jsonrpc"' in body:
@@ -215,6 +219,14 @@ _FORBIDDEN = Words(
 )
 _NOT_LET_IN = Words(
     "登录没有通过，主人重新登录一次再试。", "The login does not count any more; the owner may log in anew."
+)
+
+
+_LOGIN_OR_KEY = Words(
+    "它不让进（HTTP 401）。多半要登录：主人运行 qingtuan mcp login {name}，或在私聊里发 /mcp login {name}；"
+    "它要的是密钥就写进 mcp.json 的 headers。",
+    "It refuses us (HTTP 401). Most likely it wants a login: the owner runs qingtuan mcp login {name}, or sends "
+    "/mcp login {name} in private. If it wants a key, that goes into headers in mcp.json.",
 )
 
 

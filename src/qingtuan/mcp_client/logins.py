@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from qingtuan.net.fetcher import SafeFetcher
 from qingtuan.tools.plain import line
 
 if TYPE_CHECKING:
+    import httpx2
     from mcp.shared.auth import AuthorizationCodeResult
 
 LASTS = 600.0
@@ -30,16 +31,6 @@ LASTS = 600.0
 FIRST = 45.0
 """Seconds until the address to open must be known."""
 _PATH = "/callback"
-_HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "qingtuan", "version": "0"},
-    },
-}
 _PAGE = "<!doctype html><meta charset=utf-8><title>Qingtuan</title><p>{said}</p>"
 
 
@@ -169,23 +160,19 @@ class Logins:
 
             sign_in = SignIn(config, endpoint, self.grants, Login(redirect, show, lambda: self._came_back(running)))
             transport = Routed(endpoint, httpx2.AsyncHTTPTransport(), self.fetcher)
-            client = httpx2.AsyncClient(transport=transport, auth=sign_in, timeout=30.0)
-            headers = {
-                **endpoint.headers,
-                "Accept": "application/json, text/event-stream",
-                "Accept-Encoding": "identity",
-            }
+            headers = {**endpoint.headers, "Accept-Encoding": "identity"}
+            client = httpx2.AsyncClient(transport=transport, auth=sign_in, headers=headers, timeout=30.0)
             try:
-                async with client, client.stream("POST", endpoint.url, json=_HELLO, headers=headers) as response:
-                    status = response.status_code
-            except NotLetIn as error:
-                raise ToolFailed(error.words, detail=error.detail) from None
-            except OAuthFlowError as error:
-                said = line(str(error), 200)
+                await _ask(client, endpoint)
+            except* NotLetIn as errors:
+                error = first(errors)
+                raise ToolFailed(getattr(error, "words", _STILL_NOT), detail=getattr(error, "detail", "")) from None
+            except* OAuthFlowError as errors:
+                said = line(str(first(errors)), 200)
                 raise ToolFailed(Words(f"没有登录成：{said}", f"The login failed: {said}")) from None
-            except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-                raise ToolFailed(_NOT_REACHED, detail=repr(error)) from None
-            if status in (401, 403):
+            except* (httpx2.HTTPError, httpx2.InvalidURL) as errors:
+                raise ToolFailed(_NOT_REACHED, detail=repr(first(errors))) from None
+            if running.address.done() and not sign_in.let_in:
                 raise ToolFailed(_STILL_NOT)
 
     async def _came_back(self, running: _Running) -> AuthorizationCodeResult:
@@ -204,6 +191,34 @@ class Logins:
         if "code" not in found:
             raise OAuthFlowError(found["error"][:80])
         return AuthorizationCodeResult(code=found["code"], state=found.get("state"), iss=found.get("iss"))
+
+
+async def _asked(
+    client: httpx2.AsyncClient, endpoint: Endpoint, headers: Mapping[str, str], message: Mapping[str, Any]
+) -> tuple[int, str]:
+    """Send one message; the status of the answer, and the name of the session if it gives one."""
+    async with client.stream("POST", endpoint.url, json=message, headers=headers) as response:
+        return response.status_code, response.headers.get("mcp-session-id", "")
+
+
+async def _ask(client: httpx2.AsyncClient, endpoint: Endpoint) -> None:
+    """Ask for the list of tools, in whatever protocol the server speaks: then it says whether it wants a login."""
+    from mcp import Client, MCPError
+    from mcp.client.streamable_http import streamable_http_client
+
+    async with client:
+        streams = streamable_http_client(endpoint.url, http_client=client)
+        with suppress(MCPError, TimeoutError):  # what it says besides does not matter here
+            async with Client(streams, mode="auto", read_timeout_seconds=2 * LASTS, cache=None) as one:
+                await one.session.list_tools()
+
+
+def first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error of a group that is none itself."""
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 @asynccontextmanager

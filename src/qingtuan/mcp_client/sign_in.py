@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
-from mcp.client.auth.utils import issuers_match
+from mcp.client.auth.utils import is_valid_client_metadata_url, issuers_match
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
@@ -41,6 +41,7 @@ _AGAIN = 60.0
 """Seconds in which a token that was just renewed must not be refused."""
 _LONGEST = 366 * 86_400
 """Seconds for which a token is believed to last."""
+_MAX_SCOPES = 2_000
 _NAME = "Qingtuan"
 
 
@@ -84,6 +85,7 @@ class SignIn(OAuthClientProvider):
             self._held,
             redirect_handler=self._show if login else None,
             callback_handler=login.came_back if login else None,
+            client_metadata_url=_document_of(config.oauth),
         )
 
     async def _initialize(self) -> None:
@@ -124,10 +126,14 @@ class SignIn(OAuthClientProvider):
 
     async def _perform_authorization(self) -> httpx2.Request:
         if self._login is not None:
-            scopes = self._config.oauth.scopes if self._config.oauth else ()
-            if scopes:
-                self.context.client_metadata.scope = " ".join(scopes)
+            self.context.client_metadata.scope = self._scopes() or None
+            self._choose_method()
             return await super()._perform_authorization()
+        wanted, tokens = self.context.client_metadata.scope, self.context.current_tokens
+        if wanted and tokens is not None and tokens.scope and set(wanted.split()) - set(tokens.scope.split()):
+            # No renewal gives more than the owner agreed to.
+            self._held.wants(wanted)
+            raise NotLetIn(_MORE.filled(name=self._config.name), detail=wanted[:300])
         # The server does not take the token any more: it is renewed once, and then the owner is asked for a login.
         now = self._clock.monotonic()
         if now - self._renewed < _AGAIN or not self.context.can_refresh_token():
@@ -135,6 +141,23 @@ class SignIn(OAuthClientProvider):
             raise NotLetIn(needs_login(self._config.name))
         self._renewed = now
         return await self._refresh_token()
+
+    def _choose_method(self) -> None:
+        """How a registration by hand proves itself: as every authorization server must take it, unless it says that it
+        takes another way alone."""
+        client, metadata = self.context.client_info, self.context.oauth_metadata
+        if client is None or client.client_secret is None or self._config.oauth is None:
+            return
+        taken = (metadata.token_endpoint_auth_methods_supported if metadata else None) or ["client_secret_basic"]
+        basic = "client_secret_basic" in taken or "client_secret_post" not in taken
+        client.token_endpoint_auth_method = "client_secret_basic" if basic else "client_secret_post"
+
+    def _scopes(self) -> str:
+        """What the owner is asked to agree to: what they set, else what the server wants now and wanted last."""
+        if self._config.oauth is not None and self._config.oauth.scopes:
+            return " ".join(self._config.oauth.scopes)
+        both = f"{self.context.client_metadata.scope or ''} {self._held.wanted}".split()
+        return " ".join(dict.fromkeys(both))
 
     async def _handle_token_response(self, response: httpx2.Response) -> None:
         if self._login is not None:
@@ -150,6 +173,11 @@ class SignIn(OAuthClientProvider):
         if not renewed:
             self._held.lost()
         return renewed
+
+    @property
+    def let_in(self) -> bool:
+        """Whether there are tokens, got in this login or kept from an earlier one."""
+        return self._held.grant is not None and self._held.grant.tokens is not None
 
     @property
     def issuer(self) -> str:
@@ -175,6 +203,13 @@ class _Held:
         if self.grant is not None:
             return self.grant.issuer
         return self._config.oauth.issuer or None if self._config.oauth else None
+
+    @property
+    def wanted(self) -> str:
+        return self._grants.wanted.get(self._config.name, "")
+
+    def wants(self, scopes: str) -> None:
+        self._grants.wanted[self._config.name] = scopes[:_MAX_SCOPES]
 
     def lost(self) -> None:
         self._grants.lost(self._config)
@@ -203,12 +238,14 @@ class _Held:
         self._grants.keep(self._config, self.grant)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        if self._client is None and self.grant is not None:
-            try:
-                self._client = OAuthClientInformationFull.model_validate_json(self.grant.client)
-            except ValidationError:
-                return None
-        return self._client
+        if self.grant is None:
+            return self._client
+        try:
+            kept = OAuthClientInformationFull.model_validate_json(self.grant.client)
+        except ValidationError:
+            return self._client
+        # What the owner wrote down since counts more than what was registered before.
+        return kept if self._client is None or self._client.client_id == kept.client_id else self._client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         self._client = client_info
@@ -216,14 +253,19 @@ class _Held:
 
 def _client_of(oauth: OAuth | None) -> OAuthClientInformationFull | None:
     """The registration that the owner made by hand."""
-    if oauth is None or not oauth.client_id:
+    if oauth is None or not oauth.client_id or _document_of(oauth) is not None:
         return None
     return OAuthClientInformationFull(
         client_id=oauth.client_id,
         client_secret=oauth.client_secret or None,
-        token_endpoint_auth_method="client_secret_post" if oauth.client_secret else "none",
+        token_endpoint_auth_method="client_secret_basic" if oauth.client_secret else "none",
         issuer=oauth.issuer or None,
     )
+
+
+def _document_of(oauth: OAuth | None) -> str | None:
+    """The address of a document that describes us, where that stands for a registration."""
+    return oauth.client_id if oauth is not None and is_valid_client_metadata_url(oauth.client_id) else None
 
 
 # The way there
@@ -270,6 +312,10 @@ _MOVED = Words(
     "它改去别处登录了，不是主人登录过的 {host}，没有跟去。要跟去就重新登录：qingtuan mcp login {name}。",
     "It wants a login elsewhere than at {host}, where the owner logged in; that was not followed. To follow it, "
     "log in anew: qingtuan mcp login {name}.",
+)
+_MORE = Words(
+    "它要更多的权限，主人重新登录一次才给：qingtuan mcp login {name}。",
+    "It wants more rights, which only a new login of the owner gives: qingtuan mcp login {name}.",
 )
 _TROUBLE = Words(
     "登录的服务器出错了（HTTP {status}），过一会儿再试。", "Where it has us log in failed (HTTP {status})."

@@ -33,6 +33,10 @@ class Guarded:
     """What comes back as the issuer, if that is a lie."""
     lasts: int | None = 3600
     """Seconds of a token."""
+    greets: bool = False
+    """Whether it lets everybody say hello."""
+    scope: str = ""
+    """What a token must be good for; empty for anything."""
     open: bool = False
     """Whether it lets everybody in."""
     valid: set[str] = field(default_factory=set)
@@ -45,6 +49,8 @@ class Guarded:
     """Method and path of each request."""
     tokens: list[dict[str, str]] = field(default_factory=list)
     """What was sent for tokens."""
+    granted: dict[str, str] = field(default_factory=dict)
+    """What each access token is good for."""
     registered: list[dict[str, Any]] = field(default_factory=list)
     _codes: dict[str, dict[str, str]] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
@@ -85,9 +91,13 @@ class Guarded:
 
     def _mcp(self, headers: dict[str, str], message: dict[str, Any]) -> tuple[int, dict[str, str], Any]:
         token = headers.get("authorization", "").removeprefix("Bearer ")
-        if not self.open and token not in self.valid:
-            where = self.challenge or f"{self.base}{PROTECTED}"
-            return 401, {"WWW-Authenticate": f'Bearer resource_metadata="{where}"'}, {}
+        where = self.challenge or f"{self.base}{PROTECTED}"
+        scope = f', scope="{self.scope}"' if self.scope else ""
+        if not self.open and token not in self.valid and not (self.greets and message["method"] == "initialize"):
+            return 401, {"WWW-Authenticate": f'Bearer resource_metadata="{where}"{scope}'}, {}
+        if message["method"] == "tools/call" and self.scope and self.scope not in self.granted.get(token, "").split():
+            challenge = f'Bearer error="insufficient_scope", resource_metadata="{where}"{scope}'
+            return 403, {"WWW-Authenticate": challenge}, {}
         if "id" not in message:
             return 202, {}, None
         tool = {"name": "send", "description": "Sends.", "inputSchema": {"type": "object", "properties": {}}}
@@ -123,6 +133,8 @@ class Guarded:
             return 400, {}, {"error": "invalid_grant"}
         number = next(self._numbers)
         self.valid.add(f"access-{number}")
+        if sent["grant_type"] == "authorization_code" and "scope" in asked:
+            self.granted[f"access-{number}"] = asked["scope"]
         self.renewable.add(f"refresh-{number}")
         found = {"access_token": f"access-{number}", "refresh_token": f"refresh-{number}", "token_type": "Bearer"}
         return 200, {}, {**found, **({"expires_in": self.lasts} if self.lasts is not None else {})}
