@@ -34,6 +34,8 @@ REASONS = {
     "indexes/endpoint.py": "embedding.base_url, of the settings",
     "mcp_client/connection.py": "no connection of its own: words of the SDK for what went wrong",
     "mcp_client/http.py": "url of mcp.json, which the owner writes; no redirects",
+    "mcp_client/logins.py": "url of mcp.json; all that the server leads to goes through `net.transport2` (`sign_in`)",
+    "mcp_client/sign_in.py": "url of mcp.json; all that the server leads to goes through `net.transport2`",
     "models/client.py": "llm.base_url and so on, of the settings",
     "models/embedded/prefix.py": "the model's process on this machine",
     "models/embedded/sources.py": "where the weights come from, listed in it or set; checked by their hashes",
