@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_types import ElicitRequestFormParams
 
 from qingtuan.errors import ToolFailed
 from qingtuan.mcp_client import eliciting
 from qingtuan.mcp_client.asking import Question, Said
+from qingtuan.mcp_client.calling import Calls
 from qingtuan.tools.tool import ToolContext
 from tests.mcp_client.bench import Bench
 from tests.security.enemy import Enemy, tool
@@ -265,6 +268,20 @@ async def test_a_question_after_the_end_reaches_nobody(bench: Bench, tmp_path: P
     await bench.until(lambda: bool(heard(enemy)))
     assert heard(enemy) == [{"action": "cancel"}]
     assert person.questions == []
+
+
+async def test_a_server_that_works_for_two_may_ask_neither(bench: Bench, tmp_path: Path) -> None:
+    """By a request of its own it does not say on whose behalf it asks."""
+    person = Person("x", "x")
+    await met(bench, tmp_path, person)
+    calls = Calls(bench.servers.config("evil"), person, bench.clock)
+    params = ElicitRequestFormParams(message="?", requested_schema=form(floor=WISH)["requestedSchema"])
+    mine = bench.context()
+    with calls.begun(mine, 5), calls.begun(replace(mine, turn="turn_2"), 5):
+        assert (await calls.asked(None, params)).model_dump(exclude_none=True)["action"] == "cancel"
+    with calls.begun(mine, 5), calls.begun(mine, 5):
+        assert (await calls.asked(None, params)).model_dump(exclude_none=True)["action"] == "accept"
+    assert len(person.questions) == 1
 
 
 async def test_without_anybody_to_ask_it_is_not_even_offered(bench: Bench, tmp_path: Path) -> None:

@@ -80,6 +80,8 @@ class _Client(httpx2.AsyncClient):
         super().__init__(auth=entrance.auth, transport=entrance.transport, **options)
         self._troubles = troubles
         self._entrance = entrance
+        self._refused: Trouble | None = None
+        """That we are not let in: what the server says to other messages until it lets us in tells less."""
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         from mcp.client.auth import OAuthFlowError
@@ -99,10 +101,19 @@ class _Client(httpx2.AsyncClient):
             answer = _trouble_of(error)
         except httpx2.InvalidURL:
             answer = Trouble(_BAD_ADDRESS, sent=False)
+        answer = self._told(answer)
         if isinstance(answer, httpx2.Response):
             return answer
         error_data = {"code": TROUBLE, "message": "", "data": self._troubles.note(answer)}
         return httpx2.Response(502, json={"jsonrpc": "2.0", "id": None, "error": error_data}, request=request)
+
+    def _told(self, answer: httpx2.Response | Trouble) -> httpx2.Response | Trouble:
+        if isinstance(answer, Trouble):
+            self._refused = answer if answer.wants_login else self._refused
+            return answer
+        if answer.status_code < 400:
+            self._refused = None
+        return self._refused or answer
 
 
 class _Bounded(httpx2.AsyncByteStream):
@@ -154,7 +165,7 @@ async def _refusal(response: httpx2.Response, kind: str, entrance: Entrance) -> 
     if status == 404 and _SESSION in response.request.headers:
         return Trouble(_EXPIRED, sent=False, gone=True)
     if status == 401 and not entrance.keyed:
-        return Trouble(_LOGIN_OR_KEY.filled(name=entrance.name), sent=False)
+        return Trouble(_LOGIN_OR_KEY.filled(name=entrance.name), sent=False, wants_login=True)
     if status in (401, 403):
         return Trouble(_FORBIDDEN.filled(status=status), sent=False)
     if kind.startswith("application/json") and b'"jsonrpc"' in body:

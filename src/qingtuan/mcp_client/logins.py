@@ -208,9 +208,11 @@ async def _ask(client: httpx2.AsyncClient, endpoint: Endpoint) -> None:
 
     async with client:
         streams = streamable_http_client(endpoint.url, http_client=client)
-        with suppress(MCPError, TimeoutError):  # what it says besides does not matter here
+        try:
             async with Client(streams, mode="auto", read_timeout_seconds=2 * LASTS, cache=None) as one:
                 await one.session.list_tools()
+        except* (MCPError, TimeoutError):
+            pass  # what it says besides does not matter here
 
 
 def first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -75,6 +75,7 @@ class SignIn(OAuthClientProvider):
         self._login = login
         self._held = _Held(config, grants, self, asked=login is not None)
         self._renewed = -math.inf
+        self._asked = False
         metadata = OAuthClientMetadata(
             client_name=_NAME,
             redirect_uris=[login.redirect if login else "http://127.0.0.1/callback"],  # type: ignore[list-item]
@@ -126,6 +127,9 @@ class SignIn(OAuthClientProvider):
 
     async def _perform_authorization(self) -> httpx2.Request:
         if self._login is not None:
+            if self._asked:
+                raise NotLetIn(_STILL_NOT)  # what was given is not enough for it; whoever logs in is asked once
+            self._asked = True
             self.context.client_metadata.scope = self._scopes() or None
             self._choose_method()
             return await super()._perform_authorization()
@@ -313,6 +317,7 @@ _MOVED = Words(
     "It wants a login elsewhere than at {host}, where the owner logged in; that was not followed. To follow it, "
     "log in anew: qingtuan mcp login {name}.",
 )
+_STILL_NOT = Words("登录了，它还是不让进。", "Logged in, and it still refuses us.")
 _MORE = Words(
     "它要更多的权限，主人重新登录一次才给：qingtuan mcp login {name}。",
     "It wants more rights, which only a new login of the owner gives: qingtuan mcp login {name}.",

@@ -23,6 +23,8 @@ class Trouble:
     gone: bool = False
     """Whether the connection is of no more use."""
     detail: str = ""
+    wants_login: bool = False
+    """Whether it may be mended by a login."""
 
 
 class Troubles:
