@@ -61,10 +61,25 @@ def summary_of(kind: Asker, name: str, question: str, language: Language) -> str
 
 
 def labels(choices: tuple[str, ...]) -> tuple[str, ...]:
-    """What stands before each choice: numbers, or letters where a choice may itself be a number."""
-    if any(folded(choice).isdigit() for choice in choices):
-        return tuple(chr(ord("A") + place) for place in range(len(choices)))
-    return tuple(str(place + 1) for place in range(len(choices)))
+    """What stands before each choice: numbers, or else letters, whichever no choice calls itself."""
+    said = {folded(choice) for choice in choices}
+    for scheme in (_number, _letter, _sign):
+        found = tuple(map(scheme, range(len(choices))))
+        if said.isdisjoint(map(folded, found)) and not (scheme is _number and any(map(str.isdigit, said))):
+            return found
+    return tuple(map(_sign, range(len(choices))))
+
+
+def _number(place: int) -> str:
+    return str(place + 1)
+
+
+def _letter(place: int) -> str:
+    return chr(ord("A") + place)
+
+
+def _sign(place: int) -> str:
+    return f"#{place + 1}#"
 
 
 def chosen(text: str, choices: tuple[str, ...]) -> int | None:

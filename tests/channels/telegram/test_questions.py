@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from qingtuan.confirmations.inquiry import Inquiry, Recipient
 from tests.fakes.booking import Bookings, books
 from tests.fakes.model_server import call, on_result, on_user
 from tests.fakes.telegram_room import Room, room
@@ -172,3 +174,20 @@ async def test_a_question_in_a_topic_is_answered_there(library: Room, bookings: 
     await library.until(lambda: bookings.made)
     await library.until(lambda: library.server.texts(GROUP)[-1] == "约好了。")
     assert library.server.chats[GROUP].by_bot()[-1]["message_thread_id"] == 4
+
+
+async def test_a_program_is_answered_by_the_button_of_a_choice(library: Room) -> None:
+    await library.server.say("你好")
+    await library.until(lambda: library.server.texts())
+    inquiry = Inquiry(asker="claude", kind="program", text="哪一层？", choices=("一楼", "二楼"))
+    asking = asyncio.ensure_future(library.chat.app.desk.inquiring.ask(inquiry, Recipient("owner")))
+    await library.until(lambda: any("reply_markup" in one for one in library.server.chats[5].by_bot()))
+    question = library.server.chats[5].by_bot()[-1]
+    assert labels(question) == ["1. 一楼", "2. 二楼", "取消"]
+    await library.server.press(question, "2. 二楼", by=LI)
+    await library.quiet(3)
+    assert not asking.done()
+    await library.server.press(question, "2. 二楼")
+    await library.until(asking.done)
+    assert asking.result().text == "二楼"
+    await library.until(lambda: not labels(library.server.chats[5].messages[question["message_id"]]))
