@@ -12,8 +12,9 @@ import pytest
 
 from qingtuan.errors import NotThere, ServerDown, ToolFailed, UsageWrong
 from qingtuan.home import Home
-from qingtuan.mcp_client.grants import Grants
+from qingtuan.mcp_client.grants import Grants, Lent
 from qingtuan.mcp_client.logins import Begun
+from qingtuan.mcp_client.looking import look
 from tests.fakes.mcp_servers.guarded import Guarded, guarded
 from tests.mcp_client.bench import Bench
 
@@ -238,6 +239,27 @@ async def test_a_login_that_is_declined_or_replaced_ends(world: World, server: G
     await world.logged_in()
     with pytest.raises(ToolFailed, match="replaced"):
         await waiting
+
+
+async def test_a_look_from_outside_uses_a_login_and_renews_nothing(world: World, server: Guarded) -> None:
+    await world.meet(server)
+    await world.logged_in()
+    await world.listed("cloud")
+    config = world.servers.config("cloud")
+    grant = world.grants.of(config)
+    assert grant is not None
+    lent = Lent({"cloud": grant}, world.clock)
+    seen = await look(config, None, world.clock, world.home.logs, lent)
+    assert [tool.name for tool in seen.offer.tools] == ["send"]
+    server.valid.clear()
+    seen = await look(config, None, world.clock, world.home.logs, lent)
+    assert seen.error is not None
+    assert [sent["grant_type"] for sent in server.tokens] == ["authorization_code"]
+    assert world.grants.of(config) == grant
+
+
+def test_nobody_else_reads_what_lets_us_in(world: World) -> None:
+    assert world.home.database.stat().st_mode & 0o077 == 0
 
 
 async def test_a_registration_by_hand_is_used(world: World, server: Guarded) -> None:

@@ -13,6 +13,7 @@ from qingtuan.cli.shell import Shell
 from qingtuan.errors import NotThere, SettingsWrong, StorageFailed
 from qingtuan.language import Words
 from qingtuan.mcp_client.config import ServerConfig
+from qingtuan.mcp_client.grants import Grants, Lent
 from qingtuan.mcp_client.looking import Look, look
 from qingtuan.mcp_client.offer import Offer
 from qingtuan.mcp_client.pins import Pinned, Pins
@@ -55,22 +56,24 @@ class _Looks:
 def looks_at(servers: Iterable[ServerConfig], shell: Shell) -> Mapping[str, asyncio.Task[Look]]:
     """Begin to look at servers, side by side."""
     servers = tuple(servers)
-    pinned = _pinned(servers, shell)
+    pinned, lent = _known(servers, shell)
     return {
-        config.name: asyncio.create_task(look(config, pinned.get(config.name), shell.clock, shell.home.logs))
+        config.name: asyncio.create_task(look(config, pinned.get(config.name), shell.clock, shell.home.logs, lent))
         for config in servers
     }
 
 
-def _pinned(servers: Iterable[ServerConfig], shell: Shell) -> dict[str, Pinned]:
-    """What is pinned of servers, as far as there is a record that can be read."""
+def _known(servers: Iterable[ServerConfig], shell: Shell) -> tuple[dict[str, Pinned], Lent]:
+    """What is pinned of servers, and what lets us in, as far as there is a record that can be read."""
     try:
         with record(shell) as log:
-            pins = Pins(log)
-            found = {config.name: pins.of(config.name) for config in servers}
+            pins, grants = Pins(log), Grants(log.database, shell.clock)
+            pinned = {config.name: pins.of(config.name) for config in servers}
+            granted = {config.name: grants.of(config) for config in servers}
     except (NotThere, StorageFailed):
-        return {}
-    return {name: pinned for name, pinned in found.items() if pinned is not None}
+        return {}, Lent({}, shell.clock)
+    lent = Lent({name: grant for name, grant in granted.items() if grant is not None}, shell.clock)
+    return {name: one for name, one in pinned.items() if one is not None}, lent
 
 
 def _finding(seen: Look, shell: Shell) -> Finding:

@@ -22,7 +22,7 @@ from qingtuan.mcp_client.calling import MAX_ROUNDS, Calling, Calls
 from qingtuan.mcp_client.config import Command, ServerConfig
 from qingtuan.mcp_client.definition import SENTENCE, Raw, without_secrets
 from qingtuan.mcp_client.failures import Broken, Garbled, Reason, TimedOut
-from qingtuan.mcp_client.grants import Grants
+from qingtuan.mcp_client.grants import Held
 from qingtuan.mcp_client.journal import Journal
 from qingtuan.mcp_client.listing import MAX_CHARS, MAX_TOOLS
 from qingtuan.mcp_client.resources import Page
@@ -67,7 +67,7 @@ class Told:
     """A connection that was open is over, whoever ended it."""
     people: People | None = None
     """Whom the server may ask while it works on a call."""
-    grants: Grants | None = None
+    grants: Held | None = None
     """What logins let us in by."""
 
 

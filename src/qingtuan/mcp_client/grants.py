@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Protocol
 
 from qingtuan.clock import Clock
 from qingtuan.mcp_client.config import ServerConfig
@@ -23,6 +25,45 @@ class Grant:
     tokens: str | None = field(default=None, repr=False)
     """JSON; None once they are of no use."""
     expires: datetime | None = None
+
+
+class Held(Protocol):
+    """Where grants are kept, as far as being let in needs it."""
+
+    clock: Clock
+    wanted: dict[str, str]
+
+    def of(self, config: ServerConfig) -> Grant | None: ...
+
+    def keep(self, config: ServerConfig, grant: Grant) -> None: ...
+
+    def lost(self, config: ServerConfig) -> None: ...
+
+
+class Lent:
+    """Grants for a look from another process than the one that works. They are used as they are and never renewed: with
+    a renewal, what the other process has would count no more."""
+
+    def __init__(self, grants: Mapping[str, Grant], clock: Clock) -> None:
+        self.clock = clock
+        self.wanted: dict[str, str] = {}
+        self._grants = {name: _not_renewable(grant) for name, grant in grants.items()}
+
+    def of(self, config: ServerConfig) -> Grant | None:
+        return self._grants.get(config.name)
+
+    def keep(self, config: ServerConfig, grant: Grant) -> None:
+        """Nothing is kept."""
+
+    def lost(self, config: ServerConfig) -> None:
+        """Nothing is forgotten."""
+
+
+def _not_renewable(grant: Grant) -> Grant:
+    if grant.tokens is None:
+        return grant
+    tokens = {name: value for name, value in json.loads(grant.tokens).items() if name != "refresh_token"}
+    return replace(grant, tokens=json.dumps(tokens), expires=None)
 
 
 class Grants:

@@ -17,7 +17,7 @@ import httpx2
 
 from qingtuan.language import Words
 from qingtuan.mcp_client.config import Endpoint, ServerConfig
-from qingtuan.mcp_client.grants import Grants
+from qingtuan.mcp_client.grants import Held
 from qingtuan.mcp_client.process import MAX_MESSAGE
 from qingtuan.mcp_client.troubles import TROUBLE, Trouble, Troubles
 from qingtuan.net.fetcher import SafeFetcher
@@ -45,7 +45,7 @@ class Entrance:
     transport: httpx2.AsyncBaseTransport | None = None
 
 
-def entrance_of(config: ServerConfig, endpoint: Endpoint, grants: Grants | None) -> Entrance:
+def entrance_of(config: ServerConfig, endpoint: Endpoint, grants: Held | None) -> Entrance:
     """How requests to this server are let in: by the owner's login, if there was one."""
     keyed = bool(secrets_of(endpoint.headers.items()))
     if grants is None or grants.of(config) is None:

@@ -13,6 +13,7 @@ from qingtuan.mcp_client.config import ServerConfig
 from qingtuan.mcp_client.connection import Told, connected
 from qingtuan.mcp_client.definition import Definition
 from qingtuan.mcp_client.failures import Broken, Garbled, TimedOut, reason_of
+from qingtuan.mcp_client.grants import Lent
 from qingtuan.mcp_client.journal import Journal
 from qingtuan.mcp_client.listing import Listing, listing_of
 from qingtuan.mcp_client.offer import Offer, offer_of
@@ -31,14 +32,17 @@ class Look:
     """Why nothing could be seen."""
 
 
-async def look(config: ServerConfig, pinned: Pinned | None, clock: Clock, logs: Path) -> Look:
-    """Look at a server. One whose command or address is not the approved one is not started."""
+async def look(
+    config: ServerConfig, pinned: Pinned | None, clock: Clock, logs: Path, grants: Lent | None = None
+) -> Look:
+    """Look at a server. One whose command or address is not the approved one is not started. `grants`: what lets us in
+    where the owner logged in."""
     offer = offer_of(config, None, pinned)
     if offer.moved:
         return Look(config, offer)
     journal = Journal(logs / f"mcp-{config.name}.log", clock, config.secrets)
     try:
-        connection = await connected(config, clock, journal, Told(lambda: None, lambda _: None))
+        connection = await connected(config, clock, journal, Told(lambda: None, lambda _: None, grants=grants))
         try:
             async with asyncio.timeout(config.start_timeout):
                 listed = await connection.tools()

@@ -27,7 +27,7 @@ from pydantic import ValidationError
 
 from qingtuan.language import Words
 from qingtuan.mcp_client.config import Endpoint, OAuth, ServerConfig
-from qingtuan.mcp_client.grants import Grant, Grants
+from qingtuan.mcp_client.grants import Grant, Held
 from qingtuan.mcp_client.http import needs_login
 from qingtuan.net.answers import Limits
 from qingtuan.net.fetcher import SafeFetcher
@@ -69,11 +69,11 @@ class Login:
 class SignIn(OAuthClientProvider):
     """Lets requests to one server in."""
 
-    def __init__(self, config: ServerConfig, endpoint: Endpoint, grants: Grants, login: Login | None = None) -> None:
+    def __init__(self, config: ServerConfig, endpoint: Endpoint, grants: Held, login: Login | None = None) -> None:
         self._config = config
         self._clock = grants.clock
         self._login = login
-        self._held = _Held(config, grants, self, asked=login is not None)
+        self._held = _Stored(config, grants, self, asked=login is not None)
         self._renewed = -math.inf
         self._asked = False
         metadata = OAuthClientMetadata(
@@ -190,11 +190,11 @@ class SignIn(OAuthClientProvider):
         return str(metadata.issuer) if metadata is not None else super()._expected_issuer()
 
 
-class _Held:
+class _Stored:
     """Tokens and registration, as the SDK wants to store them. During a login nothing of an earlier one counts, and
     nothing is kept before it has come to its end."""
 
-    def __init__(self, config: ServerConfig, grants: Grants, sign_in: SignIn, *, asked: bool) -> None:
+    def __init__(self, config: ServerConfig, grants: Held, sign_in: SignIn, *, asked: bool) -> None:
         self._config = config
         self._grants = grants
         self._sign_in = sign_in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -53,6 +53,8 @@ class Database:
                 self._connection = sqlite3.connect(address, isolation_level=None, uri=True)
             else:
                 self._connection = sqlite3.connect(path, isolation_level=None)
+                with suppress(OSError):  # of somebody else, or on a disk that knows no modes
+                    path.chmod(0o600)
         except sqlite3.Error as error:
             raise _failed(path, error) from error
         try:
