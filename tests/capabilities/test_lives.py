@@ -147,6 +147,18 @@ async def test_where_a_call_reached_out_to_is_written_down_without_our_keys(tmp_
     assert [fetch["refused"] for fetch in event.payload["fetched"]] == ["", "not approved"]
 
 
+async def test_a_case_that_fails_tells_no_key_of_ours(tmp_path: Path) -> None:
+    headers = {"api.example.com": {"Authorization": "Bearer sk-very-secret-value"}}
+    world = CapabilityWorld(tmp_path, headers=headers)
+    fetched = (Fetch("GET", "https://api.example.com/", 200, 0, 9),)
+    world.scripted.does["reach"] = lambda job: Ran("it was sk-very-secret-value", fetched=fetched)
+    made = adder(code="// does: reach\n", hosts=("api.example.com",))
+    with pytest.raises(ToolFailed, match="expected 3, got") as refused:
+        await world.registry.deploy(made, OWNER)
+    assert "secret" not in str(refused.value)
+    assert refused.value.foreign
+
+
 async def test_before_a_yes_no_host_is_asked(tmp_path: Path) -> None:
     world = CapabilityWorld(tmp_path)
     refused = (Fetch("GET", "https://api.example.com/", None, 0, 0, "not approved"),)

@@ -91,6 +91,21 @@ async def test_the_trace_shows_where_code_reached_out_to(tmp_path: Path) -> None
         assert "not let out: POST https://evil.example.com/\\u{202E}: not approved" in shown
 
 
+async def test_while_a_tool_is_written_the_model_for_code_is_asked(tmp_path: Path) -> None:
+    chat = Conversation(tmp_path, EMBEDDING__MODEL="off", LLM__CODE_MODEL="coder")
+    chat.model(
+        on_user("哈希", call("capability_search", query="造个工具", limit=3)),
+        on_result("capability_create", create(GOOD)),
+        on_result("还没有执行", ""),
+    )
+    async with chat:
+        await chat.say("写个工具算哈希")
+        first, second = [asked.body["model"] for asked in chat.server.requests if asked.tools][:2]
+        assert (first, second) == ("scripted", "coder")
+        await chat.say("你好吗，今天怎么样")
+        assert chat.asked.body["model"] == "scripted"
+
+
 async def test_a_no_leaves_nothing(tmp_path: Path) -> None:
     chat = Conversation(tmp_path, EMBEDDING__MODEL="off")
     chat.model(

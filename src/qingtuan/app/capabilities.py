@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from qingtuan.app.tools import wanted
@@ -116,6 +116,18 @@ async def at_rest(wiki: WikiStore, capabilities: Capabilities) -> AsyncIterator[
     """Neither pages nor capabilities are written until the block is left."""
     async with wiki.quiet(), capabilities.quiet():
         yield
+
+
+async def watch_edits(capabilities: Capabilities, clock: Clock) -> None:
+    """Take in what is edited by hand, until cancelled: the owner hears of it also where no tool is looked for."""
+    while True:
+        await clock.sleep(_WATCH_EVERY)
+        with suppress(SettingsWrong, StorageFailed):  # said where capabilities are listed
+            await capabilities.look()
+
+
+_WATCH_EVERY = 30.0
+"""Seconds. An edit counts for nothing before it is approved, so nobody waits for this."""
 
 
 @dataclass(slots=True)

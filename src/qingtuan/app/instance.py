@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from qingtuan.a2a_client import pins as agent_pins
 from qingtuan.a2a_client import talks
-from qingtuan.app.capabilities import at_rest, capabilities_of, leave_capabilities
+from qingtuan.app.capabilities import at_rest, capabilities_of, leave_capabilities, watch_edits
 from qingtuan.app.chores import chores_of, digest_rules
 from qingtuan.app.commands import Sources, commands_of
 from qingtuan.app.daily import Daily
@@ -287,6 +287,7 @@ class App:
         if watch:
             self._spawn(Clearing(self.home, self.media, self.kit, self.settings.media.keep_days).run())
             self._spawn(self._watch())
+            self._spawn(watch_edits(self.capabilities, self.clock))
             self._spawn(self.remembering.recollection.episodes.catch_up())
             self._spawn(self._release())
             self._spawn(self._prepare_tools())

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from qingtuan.capabilities.bounds import faults
+from qingtuan.capabilities.covering import Headers
 from qingtuan.capabilities.definition import Definition, DefinitionRefused, Fault
 from qingtuan.capabilities.folders import Folders
 from qingtuan.capabilities.hits import page_of
@@ -21,7 +22,7 @@ from qingtuan.capabilities.running import Journal, as_tool, called, fault_words
 from qingtuan.capabilities.sandbox.base import Job, Sandbox
 from qingtuan.capabilities.shipped import Shipped
 from qingtuan.capabilities.surroundings import Surroundings
-from qingtuan.capabilities.trying import Headers, case_faults, compile_faults
+from qingtuan.capabilities.trying import case_faults, compile_faults
 from qingtuan.capabilities.values import Asking, Called, Card, Deployed, Loaded, Page, Status, Waiting
 from qingtuan.capabilities.warm import Warm
 from qingtuan.errors import NotAllowed, NotThere, QingtuanError, ToolFailed

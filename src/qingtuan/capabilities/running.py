@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from qingtuan.capabilities.covering import Headers, without_keys
 from qingtuan.capabilities.ledger import Held
 from qingtuan.capabilities.sandbox.base import Ran
-from qingtuan.capabilities.trying import NO_ENGINE, Headers
+from qingtuan.capabilities.trying import NO_ENGINE
 from qingtuan.capabilities.values import Asking, Called
 from qingtuan.errors import ToolFailed
 from qingtuan.events.log import Place
@@ -26,7 +27,6 @@ SLACK = 20.0
 _MAX_MESSAGE = 600
 _MAX_PRINTED = 1_000
 _MAX_FETCHED = 20
-_HIDDEN = "••••••"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +79,7 @@ class Journal:
     @property
     def ran(self) -> Ran:
         """The run with our keys covered wherever a host gave them back."""
-        secrets = [value for headers in self.headers.values() for value in headers.values() if len(value) >= 6]
-        if not secrets:
-            return self.whole
-        ran, fault = self.whole, self.whole.fault
-        if fault is not None:
-            fault = replace(fault, message=covered(fault.message, secrets))
-        fetched = tuple(replace(fetch, url=covered(fetch.url, secrets)) for fetch in ran.fetched)
-        return replace(
-            ran,
-            value=covered(ran.value, secrets),
-            fault=fault,
-            fetched=fetched,
-            printed=covered(ran.printed, secrets),
-        )
+        return without_keys(self.whole, self.headers)
 
     @property
     def payload(self) -> dict[str, Any]:
@@ -113,20 +100,6 @@ class Journal:
         """Where it belongs: it is the caller's, and goes with them."""
         place = asking.place
         return Place(place.session, place.space or asking.reader.space, place.turn, asking.reader.person)
-
-
-def covered(value: Any, secrets: list[str]) -> Any:
-    """A JSON value without these texts."""
-    match value:
-        case str():
-            for secret in secrets:
-                value = value.replace(secret, _HIDDEN)
-            return value
-        case list():
-            return [covered(item, secrets) for item in value]
-        case dict():
-            return {covered(key, secrets): covered(item, secrets) for key, item in value.items()}
-    return value
 
 
 def called(held: Held, ran: Ran, *, cold: bool) -> Called:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from qingtuan.capabilities.covering import Headers
 from qingtuan.capabilities.definition import Definition
 from qingtuan.capabilities.folders import Tell
 from qingtuan.capabilities.ledger import Ledger
 from qingtuan.capabilities.sandbox.base import Limits, Sandbox
 from qingtuan.capabilities.store import Store
-from qingtuan.capabilities.trying import Headers
 from qingtuan.clock import Clock
 from qingtuan.identity.scopes import Reader
 from qingtuan.tools.tool import Tool

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from qingtuan.capabilities.covering import Headers, without_keys
 from qingtuan.capabilities.definition import ABSENT, Case, Definition, Fault
 from qingtuan.capabilities.sandbox import base
 from qingtuan.capabilities.sandbox.base import Job, Limits, Ran, Sandbox
@@ -18,7 +19,6 @@ _TOLD = 5
 """Cases that failed and are told: the others fail for the same reason most of the time."""
 _SHOWN = 400
 _AT_ONCE = 4
-Headers = Mapping[str, Mapping[str, str]]
 
 
 async def compile_faults(sandbox: Sandbox, code: str) -> list[Fault]:
@@ -44,7 +44,7 @@ async def case_faults(
         async with room:
             hosts = definition.hosts if reaching else ()
             job = Job(definition.code, case.arguments, hosts, headers or {}, limits)
-            return await sandbox.run(job)
+            return without_keys(await sandbox.run(job), headers or {})
 
     runs = await asyncio.gather(*map(one, definition.cases))
     found = list(_judged(definition.cases, runs, reaching=reaching))
