@@ -87,3 +87,11 @@ async def test_it_is_the_owners_and_for_private_chats(chat: Conversation) -> Non
     group = Space("group", "qq:777")
     await chat.say("/启用", "qq:10001", group)
     assert "export default" not in str(await chat.say("/capability approve hello", "qq:10001", group, addressed=True))
+
+
+async def test_what_waits_can_be_turned_down(chat: Conversation) -> None:
+    code = await brought(chat)
+    [shown] = await chat.say("/capability reject hello")
+    assert f"/capability reject hello {code}" in shown
+    assert await chat.say(f"/capability 不要 hello {code}") == ["hello 的那个版本不要了。"]
+    assert await chat.say("/capability approve hello") == ["hello 没有等着的版本。"]

@@ -153,6 +153,7 @@ def waiting_lines(waiting: Waiting, language: Language) -> Iterator[str]:
         yield _CHANGED.say(language).format(fields=", ".join(waiting.changed))
     yield from _definition(waiting.definition, language)
     long = visible.long_block(waiting.definition.code) or len(json.dumps(waiting.definition.parameters)) > _LONGEST
+    yield _REJECT.say(language).format(name=made.name, code=waiting.code)
     yield (_TOO_LONG if long else _APPROVE).say(language).format(name=made.name, code=waiting.code)
 
 
@@ -204,9 +205,9 @@ _WAITING = Words(
     "{name} 的第 {version} 版，{author} 的，等你看：", "{name}, version {version}, by {author}, waits for you:"
 )
 _CHANGED = Words("和在用的比，变了：{fields}", "Other than what runs: {fields}")
+_REJECT = Words("不要就 /capability reject {name} {code}", "If it is not wanted: /capability reject {name} {code}")
 _APPROVE = Words(
-    "看过没问题就 /capability approve {name} {code}，不要就 /capability reject {name} {code}",
-    "If it looks right: /capability approve {name} {code}; if not: /capability reject {name} {code}",
+    "看过没问题就 /capability approve {name} {code}", "If it looks right: /capability approve {name} {code}"
 )
 _TOO_LONG = Words(
     "太长了，这里没有全部显示。在终端里看完再认可：qingtuan capability approve {name}",
