@@ -204,8 +204,8 @@ async def test_what_the_owner_turns_down_goes_and_an_edit_leaves_the_folder(tmp_
     await world.registry.deploy(adder(description="By a program.", cases=()), PROGRAM)
     for waiting in world.registry.waiting():
         with pytest.raises(NotAllowed):
-            await world.registry.reject("adder", PROGRAM, waiting.code)
-        await world.registry.reject("adder", OWNER, waiting.code)
+            await world.registry.reject("adder", PROGRAM, waiting.version.number)
+        await world.registry.reject("adder", OWNER, waiting.version.number)
     assert world.registry.waiting() == []
     assert world.file("adder").read_text("utf-8") == adder().code
     await world.registry.look()
@@ -219,6 +219,6 @@ async def test_a_new_folder_that_is_turned_down_goes(tmp_path: Path) -> None:
     shutil.copytree(world.folder / "adder", world.folder / "sum")
     await world.registry.look()
     (waiting,) = world.registry.waiting()
-    await world.registry.reject("sum", OWNER, waiting.code)
+    await world.registry.reject("sum", OWNER, waiting.version.number)
     assert not (world.folder / "sum").exists()
     assert world.registry.history("sum")[0].number == 1

@@ -184,20 +184,21 @@ class Capabilities:
             await self._settled(name)
             return Deployed(name, waiting.version.number, waits=False)
 
-    async def reject(self, name: str, by: By, code: str) -> None:
-        """Let a version not come that waits and that `code` stands for. An edit by hand goes out of the folder; its
-        version stays, as all do.
+    async def reject(self, name: str, by: By, version: int) -> None:
+        """Let a version not come that waits. An edit by hand goes out of the folder; its version stays, as all do.
 
         Raises:
             NotAllowed: not by the owner's own decision.
-            NotThere: nothing of this name waits, or the code stands for something else.
+            NotThere: that version does not wait.
         """
         if not by.sure:
             raise NotAllowed(_OWNER_DECIDES)
         async with self._writing:
-            waiting = self._waiting_by(name, code)
-            self._ledger.withdraw(waiting.version, by)
-            if waiting.version.how == "hand":
+            waiting = next((one.version for one in self.waiting(name) if one.version.number == version), None)
+            if waiting is None:
+                raise NotThere(_NOT_WAITING)
+            self._ledger.withdraw(waiting, by)
+            if waiting.how == "hand":
                 await self._folders.put_back(name, self._ledger.get(name))
             self._around.tell(f"capability {name} edited", None)
 

@@ -70,11 +70,12 @@ class _CapabilityCommand:
         done = await self.capabilities.approve(name, self._direct(invocation).by("command"), code)
         return _APPROVED.say(language).format(name=done.name, version=done.version)
 
-    async def _reject(self, name: str, code: str, invocation: Invocation) -> str:
-        if not code:
-            return await self._approve(name, code, invocation)
+    async def _reject(self, name: str, version: str, invocation: Invocation) -> str:
+        number = version.lower().removeprefix("v")
+        if not number.isascii() or not number.isdigit() or len(number) > 9:
+            return await self._approve(name, "", invocation)
         by_hand(invocation)
-        await self.capabilities.reject(name, self._direct(invocation).by("command"), code)
+        await self.capabilities.reject(name, self._direct(invocation).by("command"), int(number))
         return _REJECTED.say(invocation.language).format(name=visible.shown_name(name, invocation.language))
 
     async def _change(self, doing: str, name: str, invocation: Invocation) -> str:
@@ -153,7 +154,7 @@ def waiting_lines(waiting: Waiting, language: Language) -> Iterator[str]:
         yield _CHANGED.say(language).format(fields=", ".join(waiting.changed))
     yield from _definition(waiting.definition, language)
     long = visible.long_block(waiting.definition.code) or len(json.dumps(waiting.definition.parameters)) > _LONGEST
-    yield _REJECT.say(language).format(name=made.name, code=waiting.code)
+    yield _REJECT.say(language).format(name=made.name, version=made.number)
     yield (_TOO_LONG if long else _APPROVE).say(language).format(name=made.name, code=waiting.code)
 
 
@@ -173,7 +174,7 @@ _FORMS = (
         Words("认可 名字 [代码]", "approve NAME [CODE]"),
         Words("看等着的版本；带上那里的代码就是认可", "see a version that waits; with the code there, approve it"),
     ),
-    Form(Words("不要 名字 代码", "reject NAME CODE"), Words("不要那个版本", "turn that version down")),
+    Form(Words("不要 名字 版本", "reject NAME VERSION"), Words("不要那个版本", "turn that version down")),
     Form(Words("停用 名字", "disable NAME"), Words("先不用它", "switch it off")),
     Form(Words("启用 名字", "enable NAME"), Words("重新用它", "switch it on again")),
     Form(Words("删除 名字", "delete NAME"), Words("删掉；版本都留着", "delete it; its versions stay")),
@@ -205,7 +206,7 @@ _WAITING = Words(
     "{name} 的第 {version} 版，{author} 的，等你看：", "{name}, version {version}, by {author}, waits for you:"
 )
 _CHANGED = Words("和在用的比，变了：{fields}", "Other than what runs: {fields}")
-_REJECT = Words("不要就 /capability reject {name} {code}", "If it is not wanted: /capability reject {name} {code}")
+_REJECT = Words("不要就 /capability reject {name} v{version}", "Not wanted: /capability reject {name} v{version}")
 _APPROVE = Words(
     "看过没问题就 /capability approve {name} {code}", "If it looks right: /capability approve {name} {code}"
 )
