@@ -37,3 +37,27 @@ def test_protocols_of_programs_come_with_the_first_request() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split("\n")[0] == "set()"
+
+
+def test_onebot_comes_without_the_version_that_nobody_speaks_and_uvicorn_without_its_reloader() -> None:
+    code = (
+        "import sys; from qingtuan.cli.lean import leave_out; leave_out()\n"
+        "import uvicorn, qingtuan.channels.onebot.adapter\n"
+        "from nonebot.adapters.onebot.v11 import Adapter, MessageSegment\n"
+        "server = uvicorn.Server(uvicorn.Config(lambda scope: None))\n"
+        "print(MessageSegment.text('好'), Adapter.get_name(), server.started)\n"
+        "print({'msgpack', 'nonebot.adapters.onebot.v12.event', 'multiprocessing.connection'} & set(sys.modules))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split("\n")[:2] == ["好 OneBot V11 False", "set()"]
+
+
+def test_what_reads_answers_and_backups_and_runs_code_comes_when_it_is_needed() -> None:
+    code = (
+        "import sys, qingtuan.cli.serve, qingtuan.cli.restarting\n"
+        "import qingtuan.app.channels, qingtuan.channels.text.wechat\n"
+        "late = {'markdown_it', 'tarfile', 'qingtuan.capabilities.sandbox.deno', 'mcp', 'a2a', 'numpy', 'deno'}\n"
+        "print(late & set(sys.modules))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split("\n")[0] == "set()"

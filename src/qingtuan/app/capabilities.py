@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from qingtuan.app.tools import wanted
 from qingtuan.capabilities.catalog import Catalog
@@ -15,7 +16,7 @@ from qingtuan.capabilities.ledger import Ledger
 from qingtuan.capabilities.making import MakingTools
 from qingtuan.capabilities.registry import Capabilities
 from qingtuan.capabilities.sandbox.base import Sandbox
-from qingtuan.capabilities.sandbox.deno import Deno
+from qingtuan.capabilities.sandbox.later import Later
 from qingtuan.capabilities.starters import starters
 from qingtuan.capabilities.store import Store
 from qingtuan.capabilities.surroundings import SOURCE, Rules, Surroundings
@@ -72,7 +73,7 @@ def capabilities_of(
     around = Surroundings(
         ledger=ledger,
         store=store,
-        sandbox=sandbox or Deno(home.index / "sandbox"),
+        sandbox=sandbox or Later(lambda: _deno(home.index / "sandbox")),
         clock=clock,
         neighbours=Beside(catalog, settings),
         rules=Rules(resident=settings.capabilities.resident),
@@ -84,6 +85,12 @@ def capabilities_of(
     catalog.follow(Edits(capabilities, clock))
     catalog.put(MAKING, wanted(MakingTools(capabilities, catalog).tools(), settings))
     return capabilities
+
+
+def _deno(folder: Path) -> Sandbox:
+    from qingtuan.capabilities.sandbox.deno import Deno
+
+    return Deno(folder)
 
 
 def headers_of(settings: Settings, home: Home) -> Mapping[str, Mapping[str, str]]:

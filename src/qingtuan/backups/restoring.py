@@ -14,6 +14,7 @@ from qingtuan.backups import archive
 from qingtuan.backups.archive import Unpacking
 from qingtuan.backups.checking import check, histories
 from qingtuan.backups.manifest import DATABASE, Manifest
+from qingtuan.backups.swap import NEW
 from qingtuan.backups.working import working
 from qingtuan.clock import Clock
 from qingtuan.errors import BackupUnusable, StorageFailed
@@ -23,9 +24,6 @@ from qingtuan.storage.git import Repository
 from qingtuan.storage.git_rewriting import BESIDE
 from qingtuan.storage.migrating import newest
 from qingtuan.storage.sqlite import Database
-
-NEW = "new"
-"""The folder with the unpacked state, within that of the work."""
 
 _ROOM = 64 * 1024 * 1024
 

@@ -24,6 +24,9 @@ from qingtuan.home import Home
 from qingtuan.language import Words
 from qingtuan.storage.files import cannot_write, read_regular, write_atomic
 
+NEW = "new"
+"""The folder with the unpacked state, within that of the work."""
+
 _COMING, _ASIDE = ".restoring-", "before-restore-"
 _STAY = frozenset({"logs", "backups", "run.sock", "run.lock"})
 """Names that belong to the folder and the process, not to its state."""

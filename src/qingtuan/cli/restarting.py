@@ -14,8 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from qingtuan.backups.restoring import NEW
-from qingtuan.backups.swap import Swap, begin
+from qingtuan.backups.swap import NEW, Swap, begin
 from qingtuan.backups.working import is_working
 from qingtuan.channels.cli.link import Report, Result
 from qingtuan.errors import QingtuanError, StorageFailed, UsageWrong

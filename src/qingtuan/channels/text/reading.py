@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-from markdown_it.tree import SyntaxTreeNode
 
 from qingtuan.channels.text.letters import clean
 from qingtuan.channels.text.model import (
@@ -27,6 +24,11 @@ from qingtuan.channels.text.model import (
     Table,
 )
 from qingtuan.messages import Outbound
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+    from markdown_it.tree import SyntaxTreeNode
 
 DEEPEST = 40
 """Levels of the parser. What is nested deeper would be dropped by it: such a text is taken as it stands."""
@@ -57,6 +59,8 @@ def tree_of(message: Outbound) -> tuple[Node, ...]:
 
 def read(text: str) -> tuple[Node, ...]:
     """The tree of a text in Markdown."""
+    from markdown_it.tree import SyntaxTreeNode  # 2 MB that only answers need
+
     text = clean(text)
     if text.count("\n") > MOST_LINES or _has_too_many(text):
         return _as_it_stands(text)
@@ -75,6 +79,8 @@ def _has_too_many(text: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
     # References would vanish from where they stand; a line of dashes under a line is meant as a line; and HTML is text.
     parser = MarkdownIt("js-default", {"maxNesting": DEEPEST, "html": False, "linkify": False, "typographer": False})
     return parser.disable(["reference", "lheading"])
