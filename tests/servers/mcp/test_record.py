@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 from qingtuan.app.forgetting import Departures
+from qingtuan.clock import ManualClock
 from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Log
 from qingtuan.identity.keys import Grant, Writes
-from qingtuan.identity.scopes import Visibility
+from qingtuan.identity.scopes import Reader, Role, Visibility
+from qingtuan.ids import Ids
+from qingtuan.servers.mcp.journal import Journal
+from qingtuan.servers.mcp.program import LOCAL
 from tests.servers.mcp.program import Programs, connected
 
 SECRET = "雪球饼"
@@ -44,3 +52,20 @@ async def test_a_person_who_is_forgotten_leaves_nothing_behind(programs: Program
     await Departures(chat.app.kit, chat.app.remembering, chat.app.queues, chat.app.settings).forget("qq-10002")
     assert told(programs) == []
     assert chat.app.keys.all() == []
+
+
+def test_what_a_program_did_is_counted_by_the_day(log: Log, clock: ManualClock) -> None:
+    journal = Journal(log, Ids(clock))
+    reader = Reader("owner", Role.OWNER, LOCAL.space)
+    assert journal.lately(LOCAL, "remember") == 0
+    for tool in ("remember", "remember", "ask_owner"):
+        journal.called(LOCAL, reader, tool, {}, "en")
+    journal.called(replace(LOCAL, account="http:other"), reader, "remember", {}, "en")
+    assert journal.lately(LOCAL, "remember") == 2
+    clock.advance(timedelta(hours=20))
+    journal.called(LOCAL, reader, "remember", {}, "en")
+    assert journal.lately(LOCAL, "remember") == 3
+    clock.advance(timedelta(hours=5))
+    assert journal.lately(LOCAL, "remember") == 1
+    clock.advance(timedelta(hours=20))
+    assert journal.lately(LOCAL, "remember") == 0

@@ -18,7 +18,7 @@ from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
 from qingtuan.identity.redaction import mask
 from qingtuan.identity.scopes import Reader
-from qingtuan.ids import Ids
+from qingtuan.ids import Ids, first_event_id
 from qingtuan.language import Language
 from qingtuan.messages import Origin
 from qingtuan.servers.mcp.program import Program
@@ -66,11 +66,13 @@ class Journal:
 
     def lately(self, program: Program, tool: str) -> int:
         """How often a program called a tool within a day, whatever came of it."""
-        since = self.log.clock.now() - _DAY
+        first = first_event_id(self.log.clock.now() - _DAY)
+        # From where the day begins: else each call would be counted among all that ever were.
         row = self.log.database.row(
-            "SELECT count(*) AS count FROM events WHERE kind = ? AND space = ? AND time > ?"
-            " AND json_extract(payload, '$.tool') = ?",
-            (Kind.PROGRAM_CALLED, str(program.space), round(since.timestamp() * 1000), tool),
+            "SELECT count(*) AS count FROM events WHERE kind = ? AND seq >="
+            " (SELECT seq FROM events WHERE id >= ? ORDER BY id LIMIT 1)"
+            " AND space = ? AND json_extract(payload, '$.tool') = ?",
+            (Kind.PROGRAM_CALLED, first, str(program.space), tool),
         )
         return int(row["count"]) if row else 0
 
