@@ -13,7 +13,7 @@ import httpx
 from a2a.client import ClientConfig, ClientFactory
 from a2a.client.card_resolver import parse_agent_card
 from a2a.client.client import Client
-from a2a.types import Message, Part, Role, SendMessageRequest, StreamResponse, Task
+from a2a.types import GetTaskRequest, Message, Part, Role, SendMessageRequest, StreamResponse, Task
 
 from qingtuan.app.channels import channels_of
 from qingtuan.channels.entry import Entries
@@ -94,6 +94,10 @@ class Asked:
         """The task that a message became, once there is nothing to wait for."""
         [piece] = await self.say(await self.client(streaming=False), text, **more)
         return piece.task
+
+    async def ask_again(self, task: str) -> Task:
+        """The task as it is now."""
+        return await (await self.client()).get_task(GetTaskRequest(id=task))
 
 
 def _client(**more: Any) -> httpx.AsyncClient:
