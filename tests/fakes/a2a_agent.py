@@ -81,6 +81,9 @@ class _Work(AgentExecutor):
             await updater.requires_auth(updater.new_agent_message([Part(text="先到 https://login.example 登录")]))
         elif "拒绝" in text:
             await updater.reject(updater.new_agent_message([Part(text="这个我不做")]))
+        elif "密钥" in text:
+            await updater.add_artifact([Part(text=self._colleague.heard[-1].authorization)], name="key")
+            await updater.complete()
         elif "坏" in text:
             await updater.failed(updater.new_agent_message([Part(text="机器坏了")]))
         elif "慢" in text:

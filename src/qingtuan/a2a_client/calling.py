@@ -258,9 +258,9 @@ class _Failing:
     def _failure(self, error: Exception) -> Failure | None:
         if isinstance(error, Endless):
             return Failure(ENDLESS, sent=True, final=True)
-        if isinstance(error, A2AError):
-            return Failure(said(str(error)), final=True)
         cause = error.__cause__ if isinstance(error, A2AClientError) else error
+        if isinstance(error, A2AError) and cause in (None, error):
+            return Failure(said(str(error)), final=True)  # the agent's own word
         if isinstance(cause, httpx.HTTPStatusError):
             return status_failure(cause.response.status_code)
         if isinstance(cause, httpx.ConnectError):
