@@ -43,7 +43,7 @@ async def test_a_card_that_changed_waits_for_the_owner(tmp_path: Path, card: dic
             assert f"ask_{NAME}" not in [tool.name for tool in chat.app.catalog.registry]
             assert len(colleague.heard) == 1
             [listed] = await chat.say("/agents")
-            code = chat.app.programs.agents.status()[0].waiting.code
+            code = chat.code
             assert f"/agents approve {NAME} {code}" in listed
             assert "先看过" in (await chat.say(f"/agents approve {NAME}"))[0]
             assert "认可了" in (await chat.say(f"/agents approve {NAME} {code}"))[0]
@@ -58,7 +58,7 @@ async def test_what_changes_once_more_is_not_what_was_seen(tmp_path: Path) -> No
             await chat.ask("一")
             await changed(chat, colleague, description="harmless")
             await chat.ask("二")
-            code = chat.app.programs.agents.status()[0].waiting.code
+            code = chat.code
             await changed(chat, colleague, description="not so harmless")
             await chat.say("/agents refresh")
             assert "先看过" in (await chat.say(f"/agents approve {NAME} {code}"))[0]
@@ -86,7 +86,7 @@ async def test_a_card_that_leads_elsewhere_is_not_followed_unseen(tmp_path: Path
         chat = Asking(tmp_path, first.url, agent={})
         async with chat:
             assert "/agents" in await chat.ask("一")
-            code = chat.app.programs.agents.status()[0].waiting.code
+            code = chat.code
             [listed] = await chat.say("/agents")
             assert second.url in listed
             await chat.say(f"/agents approve {NAME} {code}")

@@ -18,7 +18,7 @@ class Asking(Conversation):
 
     def __init__(self, folder: Path, url: str, *, agent: dict[str, Any] | None = None, **environ: str) -> None:
         known = json.dumps({NAME: {"url": url, "about": "订教室", **(agent or {})}})
-        super().__init__(folder, AGENTS__KNOWN=known, EMBEDDING__MODEL="off", **environ)
+        super().__init__(folder, tools=None, AGENTS__KNOWN=known, EMBEDDING__MODEL="off", **environ)
         self.model(when(lambda asked: True, self._next))
 
     def _next(self, asked: Asked) -> Reply:
@@ -39,6 +39,13 @@ class Asking(Conversation):
         await self.say(f"确认 {question.code}", session=session)
         assert len(self.events(Kind.TOOL_FINISHED)) == before + 2
         return self.results[-1]
+
+    @property
+    def code(self) -> str:
+        """The code of what waits of the agent for the owner's word."""
+        [status] = self.app.programs.agents.status()
+        assert status.waiting is not None
+        return status.waiting.code
 
     @property
     def results(self) -> list[str]:

@@ -6,16 +6,20 @@ agent.answered  {agent, context, task, state}
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Literal
 
 from qingtuan.events.erasing import ERASING, erased_by
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Log, Place
-from qingtuan.messages import Origin
+from qingtuan.messages import Origin, Space
 from qingtuan.storage.sqlite import Database
 
 State = Literal["answered", "working", "asks", "login"]
 """Nothing is open; its task goes on; it waits for more to be said; it waits for somebody to log in somewhere."""
+
+ASKING = timedelta(minutes=30)
+"""For so long what an agent asked back counts as a question that is open."""
 
 
 def project(database: Database, event: Event) -> None:
@@ -40,6 +44,16 @@ class Talk:
     task: str = ""
     """The task that is open, empty if none is."""
     state: State = "answered"
+
+
+def asking_back(log: Log, space: Space, now: datetime) -> int:
+    """How many agents asked something back in a chat of late: a bare yes may be meant for them."""
+    row = log.database.row(
+        "SELECT count(*) AS count FROM agent_talks AS t JOIN events AS e ON e.id = t.event"
+        " WHERE e.space = ? AND e.time >= ? AND json_extract(e.payload, '$.state') = 'asks'",
+        (str(space), round((now - ASKING).timestamp() * 1000)),
+    )
+    return row["count"] if row else 0
 
 
 class Talks:

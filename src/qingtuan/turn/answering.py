@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from qingtuan.a2a_client.talks import asking_back
 from qingtuan.confirmations import answers
 from qingtuan.confirmations.answers import Answer
 from qingtuan.confirmations.confirmation import Chat, Confirmation, StoppedCall
@@ -59,7 +60,8 @@ class Answering:
             forwarded=forward and message.quotes is None,
         )
         # Questions of programs count as open: a bare yes may be meant for one of them.
-        others = len(self.work.kit.record.inquiries.open_of(reader.ids))
+        record = self.work.kit.record
+        others = len(record.inquiries.open_of(reader.ids)) + asking_back(record.log, reader.space, record.clock.now())
         found = answers.recognise(said, book.answerable(reader, message=stored.id if stored else "", others=others))
         if found.verdict != "not_an_answer":
             return found

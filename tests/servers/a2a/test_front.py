@@ -51,7 +51,7 @@ async def test_the_card_is_asked_for_anew_at_no_cost(asked: Asked) -> None:
 
 @pytest.mark.parametrize("host", ["evil.example/x", "a b", "evil.example:99999999", "\u00fc"])
 async def test_a_host_that_is_none_stands_in_no_card(asked: Asked, host: str) -> None:
-    answer = await asked.http.get(asked.base + CARD, headers={"host": host.encode()})
+    answer = await asked.http.get(asked.base + CARD, headers={b"host": host.encode()})
     assert answer.status_code == 400 or answer.json()["url"] == f"{asked.base}/a2a"
 
 
