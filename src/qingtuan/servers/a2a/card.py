@@ -19,7 +19,8 @@ REST_PATH = "/a2a/rest"
 _MAX_AGE = 300
 """Seconds for which a card may be kept without asking anew."""
 _HOST = re.compile(r"[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?|\[[0-9A-Fa-f:]{2,45}\](:[0-9]{1,5})?")
-_MODES = ["text/plain"]
+_TAKES = ["text/plain", "application/json", "application/pdf", "image/png", "image/jpeg"]
+_GIVES = ["text/plain"]
 
 
 def card_of(about: About, base: str) -> dict[str, Any]:
@@ -41,8 +42,8 @@ def card_of(about: About, base: str) -> dict[str, Any]:
         "capabilities": {"streaming": True, "pushNotifications": False, "extendedAgentCard": False},
         "securitySchemes": {"bearer": bearer},
         "securityRequirements": [{"schemes": {"bearer": {"list": []}}}],
-        "defaultInputModes": _MODES,
-        "defaultOutputModes": _MODES,
+        "defaultInputModes": _TAKES,
+        "defaultOutputModes": _GIVES,
         "skills": skills,
         # What clients of version 0.3 look for.
         "protocolVersion": "0.3.0",

@@ -53,6 +53,7 @@ from qingtuan.servers.a2a.speech import (
 from qingtuan.servers.a2a.standing import Standing
 from qingtuan.servers.a2a.tasks import Asked, NotTaken, Over, Tasks
 from qingtuan.servers.a2a.unoffered import Unoffered
+from qingtuan.storage.files import content_hash
 
 PATIENCE = 600.0
 """Seconds that a request waits for the end of its task; then it is told how far it has come, and asks again."""
@@ -108,7 +109,9 @@ class Handler(Unoffered):
         task = self._named(caller, message)
         name = checked_id(message.context_id, "contextId") or (task.context if task else uuid4().hex)
         text, materials, files = await content_of(message, self._ports.keep(caller.key))
-        message_id = checked_id(message.message_id, "messageId")
+        # Some clients give several messages one id: only the very same message is the same.
+        same = content_hash(message.SerializeToString(deterministic=True))[:16]
+        message_id = f"{checked_id(message.message_id, 'messageId')}:{same}"
         hops = hops_of(message, context.state["headers"].get(HOPS_HEADER))
         asked = Asked(text, message_id, name, hops, materials, files)
         try:

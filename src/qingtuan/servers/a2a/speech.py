@@ -110,7 +110,16 @@ async def content_of(message: Message, keep: Keep) -> tuple[str, tuple[Material,
     return text, tuple(materials), tuple(files)
 
 
+_KINDS = ("text/", "image/", "audio/")
+_TYPES = frozenset({"", "application/json", "application/octet-stream", "application/pdf", "application/zip"})
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+"""What a file may say that it is. What it really is shows in its bytes."""
+
+
 def _kept(part: Part, keep: Keep) -> Attachment:
+    kind = part.media_type.partition(";")[0].strip().lower()
+    if not (kind.startswith((*_KINDS, _OFFICE)) or kind in _TYPES):
+        raise ContentTypeNotSupportedError(f"files of that type are not taken: {kind[:100]}")
     try:
         return keep(part.raw, part.filename)
     except QingtuanError as error:
