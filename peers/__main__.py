@@ -11,11 +11,12 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 
-from peers import conformance, everything, mcp_server, onebot, telegram, weixin
+from peers import a2a, conformance, everything, mcp_server, onebot, telegram, weixin
 from peers.checks import Check, Skipped, summed, told
 from peers.node import installed
 
 SUITES: dict[str, Callable[[], Iterator[tuple[str, list[Check]]]]] = {
+    "a2a": lambda: a2a.run(installed()),
     "conformance": lambda: conformance.run(installed()),
     "everything": lambda: everything.run(installed()),
     "mcp-server": lambda: mcp_server.run(installed()),

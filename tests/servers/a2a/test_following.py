@@ -54,6 +54,15 @@ async def test_a_task_is_canceled(asked: Asked) -> None:
     assert found["result"]["status"]["state"] == "TASK_STATE_CANCELED"
 
 
+async def test_a_task_is_canceled_without_a_body(asked: Asked) -> None:
+    asked.chat.model(on_user("慢", Reply("想好了。", delay=2)), when(lambda _: True, "[]"))
+    task = await begun(asked)
+    answer = await asked.http.post(f"{asked.base}/a2a/rest/tasks/{task}:cancel", headers=asked.headers())
+    assert (answer.status_code, answer.json()["status"]["state"]) == (200, "TASK_STATE_CANCELED")
+    none = await asked.http.post(f"{asked.base}/a2a", headers=asked.headers())
+    assert none.status_code == 415
+
+
 async def test_a_task_that_waits_its_turn_is_canceled(asked: Asked) -> None:
     asked.chat.model(on_user("慢", Reply("想好了。", delay=0.2)), when(lambda _: True, "[]"))
     await begun(asked)

@@ -55,6 +55,23 @@ class Caller:
         return Space("private", self.key.account)
 
 
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """What is other for some paths."""
+
+    open: Set[str] = OPEN
+    """What needs no key."""
+    without_body: str | None = None
+    """Below this, a POST need bring nothing."""
+
+    def bodiless(self, path: str) -> bool:
+        """Whether what comes there need have no body."""
+        return self.without_body is not None and path.startswith(self.without_body)
+
+
+USUAL = Paths()
+
+
 class Front:
     """Lets in who has a key, and keeps an eye on them."""
 
@@ -66,11 +83,11 @@ class Front:
         clock: Clock,
         language: Language,
         *,
-        open_to_all: Set[str] = OPEN,
+        paths: Paths = USUAL,
     ) -> None:
-        """`known`: the valid key that a text is, if it is one. `open_to_all`: the paths that need none."""
+        """`known`: the valid key that a text is, if it is one."""
+        self._paths = paths
         self._behind = behind
-        self._open_to_all = open_to_all
         self._known = known
         self._limits = limits
         self._clock = clock
@@ -132,7 +149,7 @@ class Front:
 
     async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         path = scope["path"]
-        if path in self._open_to_all or path.startswith(SIGNED):
+        if path in self._paths.open or path.startswith(SIGNED):
             await self._behind(scope, receive, answer.send)
             return
         caller = self._caller(scope)
@@ -163,7 +180,7 @@ class Front:
 
     async def _let_in(self, caller: Caller, scope: Scope, receive: Receive, answer: _Answer) -> None:
         scope[CALLER] = caller
-        if scope["method"] == "POST":
+        if scope["method"] == "POST" and not (self._paths.bodiless(scope["path"]) and _is_empty(scope)):
             data = await self._read(scope, receive)
             scope[BODY], scope[RAW] = parsed(data), data
         await self._behind(scope, receive, answer.send)
@@ -259,6 +276,12 @@ _SAID_OF_ROUTES = OPEN | {
     "/a2a",
     "/.well-known/agent-card.json",
 }
+
+
+def _is_empty(scope: Scope) -> bool:
+    """Whether a request brings no body."""
+    headers = dict(scope["headers"])
+    return b"transfer-encoding" not in headers and headers.get(b"content-length", b"0") == b"0"
 
 
 def _route(path: str) -> str:

@@ -8,14 +8,14 @@ from datetime import datetime
 
 from qingtuan.channels.base import Deliveries
 from qingtuan.channels.entry import Asgi, EntryHealth
-from qingtuan.channels.http.front import Front, Receive, Scope, Send
+from qingtuan.channels.http.front import Front, Paths, Receive, Scope, Send
 from qingtuan.channels.http.limits import Limits
 from qingtuan.channels.http.problems import Declined, Problem
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event
 from qingtuan.identity.keys import CHANGING
 from qingtuan.language import Words
-from qingtuan.servers.a2a.card import CARD_PATH, RPC_PATH, serve_card
+from qingtuan.servers.a2a.card import CARD_PATH, REST_PATH, RPC_PATH, serve_card
 from qingtuan.servers.a2a.channel import CHANNEL, TaskChannel
 from qingtuan.servers.a2a.ports import Ports
 from qingtuan.servers.a2a.tasks import Tasks
@@ -27,7 +27,12 @@ class AgentEntry:
     def __init__(self, ports: Ports, limits: Limits) -> None:
         self._ports = ports
         self._front = Front(
-            self._behind, ports.known, limits, ports.clock, ports.language, open_to_all=frozenset({CARD_PATH})
+            self._behind,
+            ports.known,
+            limits,
+            ports.clock,
+            ports.language,
+            paths=Paths(frozenset({CARD_PATH}), REST_PATH),
         )
         self._tasks: Tasks | None = None
         self._deliveries: Deliveries | None = None
