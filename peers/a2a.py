@@ -29,7 +29,7 @@ def run(node: Node) -> Iterator[tuple[str, list[Check]]]:
 
 
 async def _asked(folder: Path) -> Asked:
-    asked = await Asked.open(folder, EMBEDDING__MODEL="off", **_LIMITS)
+    asked = await Asked.open(folder, None, EMBEDDING__MODEL="off", **_LIMITS)
     asked.chat.model(
         on_user("慢", Reply("想好了。", delay=2)),
         when(lambda one: bool(one.tools), "周三下午有空。"),

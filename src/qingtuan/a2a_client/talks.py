@@ -29,6 +29,9 @@ def project(database: Database, event: Event) -> None:
     if event.kind in ERASING:
         which, values = erased_by(event)
         database.execute(f"DELETE FROM agent_talks WHERE event IN ({which})", values)  # noqa: S608 (placeholders)
+    elif event.kind is Kind.FOLDER_RESTORED:
+        # What became of those tasks since the backup is not known here: each talk begins anew.
+        database.execute("DELETE FROM agent_talks")
     elif event.kind is Kind.AGENT_ANSWERED:
         database.execute(
             "INSERT OR REPLACE INTO agent_talks (session, agent, event) VALUES (?, ?, ?)",

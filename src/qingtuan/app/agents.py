@@ -46,6 +46,7 @@ def agents_of(app: App) -> Entry:
         hops=wanted.hops,
         known=known,
         valid=valid,
+        wanted=lambda: any(key.valid and key.platform == AGENTS for key in keys.all()),
         keep=partial(keep_of, app),
         read=app.media.store.read,
     )

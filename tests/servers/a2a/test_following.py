@@ -136,3 +136,16 @@ async def _states(pieces: object) -> list[int]:
         async for piece in pieces  # type: ignore[attr-defined]
         if piece.HasField("status_update")
     ]
+
+
+async def test_all_who_follow_are_told_the_same_in_the_same_order(booking: Asked) -> None:
+    task = await booking.ask("帮我约座位")
+    client = await booking.client()
+    followers = [asyncio.ensure_future(_states(client.subscribe(SubscribeToTaskRequest(id=task.id)))) for _ in range(4)]
+    await asyncio.sleep(0.2)
+    followers[0].cancel()  # one that leaves changes nothing for the others
+    await answered(booking, "确认")
+    found = [await follower for follower in followers[1:]]
+    assert found[0] == found[1] == found[2]
+    assert found[0][-1] == TaskState.TASK_STATE_COMPLETED
+    assert WORKING in found[0]

@@ -73,9 +73,12 @@ class AgentEntry:
             await self._deliveries.close()
 
     def health(self) -> EntryHealth:
+        if self._tasks is None or not installed():
+            # Without a key for an agent nobody misses it.
+            return EntryHealth(CHANNEL, "off", NOT_INSTALLED if self._tasks and self._ports.wanted() else None)
         return EntryHealth(
             CHANNEL,
-            "connected" if self._tasks is not None else "off",
+            "connected",
             last_inbound=self._inbound,
             last_outbound=self._outbound,
         )

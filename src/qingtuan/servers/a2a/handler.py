@@ -51,7 +51,7 @@ from qingtuan.servers.a2a.speech import (
     task_of,
 )
 from qingtuan.servers.a2a.standing import Standing
-from qingtuan.servers.a2a.tasks import Asked, NotTaken, Over, Tasks
+from qingtuan.servers.a2a.tasks import Asked, Brief, NotTaken, Over, Tasks
 from qingtuan.servers.a2a.unoffered import Unoffered
 from qingtuan.storage.files import content_hash
 
@@ -198,10 +198,10 @@ class Handler(Unoffered):
         size = params.page_size if params.HasField("page_size") else DEFAULT_LIST_TASKS_PAGE_SIZE
         validate_page_size(size)
         known = self._tasks.of(_caller(context), params.context_id or None)
-        wanted = self._picked(known, params)
+        wanted = await self._picked(known, params)
         begin = 0
         if params.page_token:
-            names = [now.task.id for now in wanted]
+            names = [brief.task.id for brief in wanted]
             last = decode_page_token(params.page_token)
             if last not in names:
                 raise InvalidParamsError("that page is not known")
@@ -209,7 +209,13 @@ class Handler(Unoffered):
         page = wanted[begin : begin + size]
         more = len(wanted) > begin + size
         tasks = [
-            await task_of(now, self._ports, _history(params) or 0, artifacts=params.include_artifacts) for now in page
+            await task_of(
+                self._tasks.standing(brief.task),
+                self._ports,
+                _history(params) or 0,
+                artifacts=params.include_artifacts,
+            )
+            for brief in page
         ]
         return ListTasksResponse(
             tasks=tasks,
@@ -218,16 +224,16 @@ class Handler(Unoffered):
             next_page_token=encode_page_token(page[-1].task.id) if more and page else "",
         )
 
-    def _picked(self, known: list[AgentTask], params: ListTasksRequest) -> list[Standing]:
+    async def _picked(self, known: list[AgentTask], params: ListTasksRequest) -> list[Brief]:
         """The tasks that a listing asks for, those first that changed last."""
         since = params.status_timestamp_after.ToDatetime() if params.HasField("status_timestamp_after") else None
-        found = []
-        for task in known:
-            now = self._tasks.standing(task)
-            fits = params.status in (0, state_of(now.state))
-            if fits and (since is None or now.since.replace(tzinfo=None) >= since):
-                found.append(now)
-        return sorted(found, key=lambda now: (now.since, now.task.id), reverse=True)
+        found = [
+            brief
+            for brief in await self._tasks.brief(known)
+            if params.status in (0, state_of(brief.state))
+            and (since is None or brief.since.replace(tzinfo=None) >= since)
+        ]
+        return sorted(found, key=lambda brief: (brief.since, brief.task.id), reverse=True)
 
     @validate_request_params
     async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task | None:

@@ -47,6 +47,8 @@ class Ports:
     """The valid key of an agent that a text is."""
     valid: Callable[[str], bool]
     """Whether the key of this name still opens anything."""
+    wanted: Callable[[], bool]
+    """Whether there is a key of an agent at all."""
     keep: Callable[[Key], Keep]
     """What keeps the files that an agent sends."""
     read: Callable[[str], bytes]

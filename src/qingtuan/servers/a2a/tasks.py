@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
 from qingtuan.channels.http.front import Caller
 from qingtuan.events.inbox import Inbox
@@ -18,7 +19,7 @@ from qingtuan.messages import Attachment, Inbound, Material
 from qingtuan.servers.a2a.book import MOST_MESSAGES, AgentTask
 from qingtuan.servers.a2a.channel import CHANNEL
 from qingtuan.servers.a2a.ports import Ports
-from qingtuan.servers.a2a.standing import Standing, standing
+from qingtuan.servers.a2a.standing import Standing, State, standing
 from qingtuan.turn.desk import Stored
 
 
@@ -32,6 +33,15 @@ class Asked:
     hops: int
     materials: tuple[Material, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """A task, as far as a listing goes by it."""
+
+    task: AgentTask
+    state: State
+    since: datetime
 
 
 class NotTaken(Exception):
@@ -54,8 +64,10 @@ class Tasks:
         self._kit = ports.host.kit
         self._log = ports.host.kit.record.log
         self._book = ports.book
-        self._watched: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+        self._followed: defaultdict[str, dict[str, list[asyncio.Queue[Standing]]]] = defaultdict(dict)
+        """By session and task, who is told of its changes."""
         self._unlisten = self._log.listen(self._heard)
+        self._over: dict[str, Brief] = {}
         self._receiving: set[asyncio.Task[AgentTask]] = set()
 
     async def close(self) -> None:
@@ -151,25 +163,41 @@ class Tasks:
         """How a task stands now."""
         return standing(self._kit, self._book, task)
 
+    async def brief(self, tasks: Sequence[AgentTask]) -> list[Brief]:
+        """What a listing goes by, of many tasks: those that are over are looked up once."""
+        found = []
+        for task in tasks:
+            known = self._over.get(task.id)
+            if known is None:
+                now = self.standing(task)
+                known = Brief(task, now.state, now.since)
+                if now.over:
+                    self._over[task.id] = known
+                    if len(self._over) > _MOST_KNOWN:
+                        del self._over[next(iter(self._over))]
+                if len(found) % _AT_A_STRETCH == 0:
+                    await _breath()
+            found.append(known)
+        return found
+
     async def follow(self, task: AgentTask) -> AsyncGenerator[Standing, None]:
         """How a task stands, and then each change, until it is over."""
-        woken = asyncio.Event()
-        self._watched[task.session].add(woken)
+        changes: asyncio.Queue[Standing] = asyncio.Queue()
+        followers = self._followed[task.session].setdefault(task.id, [])
+        followers.append(changes)
         try:
-            last: Standing | None = None
-            while True:
-                woken.clear()
-                now = self.standing(self._book.find(task.id, task.space) or task)
-                if last is None or (now.state, now.words) != (last.state, last.words):
+            now = self.standing(self._book.find(task.id, task.space) or task)
+            yield now
+            while not now.over:
+                last, now = now, await changes.get()
+                if _differ(last, now):
                     yield now
-                last = now
-                if now.over:
-                    return
-                await woken.wait()
         finally:
-            self._watched[task.session].discard(woken)
-            if not self._watched[task.session]:
-                del self._watched[task.session]
+            followers.remove(changes)
+            if not followers:
+                self._followed[task.session].pop(task.id, None)
+            if not self._followed[task.session]:
+                self._followed.pop(task.session, None)
 
     def cancel(self, caller: Caller, task: AgentTask) -> Standing:
         """End a task, as far as it has not: what was done stands. Raises `Over` if there is nothing to end."""
@@ -191,10 +219,47 @@ class Tasks:
         return any(event.kind is Kind.TURN_FINISHED for event in self._log.of_turn(turn))
 
     def _heard(self, event: Event) -> None:
-        for woken in self._watched.get(event.place.session or "", ()):
-            woken.set()
+        """Tell all who follow a task of this session how it stands: every one of them the same, in the same order."""
+        if event.kind not in _TELLING or event.place.space is None:
+            return
+        for name, followers in self._followed.get(event.place.session or "", {}).items():
+            task = self._book.find(name, event.place.space)
+            if task is not None:
+                now = self.standing(task)
+                for follower in followers:
+                    follower.put_nowait(now)
 
 
+_MOST_KNOWN = 10_000
+_AT_A_STRETCH = 25
+"""So many tasks are looked up before others come in between."""
+
+
+async def _breath() -> None:
+    """Let others come in between."""
+    loop = asyncio.get_running_loop()
+    done = loop.create_future()
+    loop.call_soon(done.set_result, None)
+    await done
+
+
+def _differ(one: Standing, other: Standing) -> bool:
+    return (one.state, one.words) != (other.state, other.words)
+
+
+_TELLING = frozenset(
+    {
+        Kind.TURN_STARTED,
+        Kind.TURN_FINISHED,
+        Kind.MESSAGE_RECALLED,
+        Kind.TASK_ASKED,
+        Kind.TASK_CANCELED,
+        Kind.CONFIRMATION_ANSWERED,
+        Kind.CONFIRMATION_EXPIRED,
+        Kind.TOOL_FINISHED,
+    }
+)
+"""What a task may stand otherwise by."""
 _REFUSED = Words("没有接下。", "It was not taken.")
 _STRANGER = Words("没有接下：这个助手不在主人的名单里。", "It was not taken: this agent is on no list of the owner's.")
 _SPENT = Words("没有接下：今天的额度用完了。", "It was not taken: the allowance of today is used up.")
