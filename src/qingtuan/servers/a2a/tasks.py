@@ -165,7 +165,7 @@ class Tasks:
 
     async def brief(self, tasks: Sequence[AgentTask]) -> list[Brief]:
         """What a listing goes by, of many tasks: those that are over are looked up once."""
-        found = []
+        found: list[Brief] = []
         for task in tasks:
             known = self._over.get(task.id)
             if known is None:
