@@ -204,6 +204,18 @@ async def test_metadata_that_is_not_right_ends_the_login(
     assert world.grants.of(world.servers.config("cloud")) is None
 
 
+async def test_a_registration_cannot_send_the_browser_elsewhere(world: World, server: Guarded) -> None:
+    server.registration = {"redirect_uris": ["https://thief.example/callback"], "issuer": "https://thief.example"}
+    await world.meet(server)
+    begun = await world.servers.log_in("cloud")
+    assert parse_qs(urlsplit(begun.address).query)["redirect_uri"][0].startswith("http://127.0.0.1:")
+    world.servers.came_back("cloud", await world.opened(begun))
+    await world.servers.logged_in("cloud")
+    grant = world.grants.of(world.servers.config("cloud"))
+    assert grant is not None
+    assert grant.issuer.rstrip("/") == server.base
+
+
 async def test_a_lie_about_the_issuer_ends_the_login(world: World, server: Guarded) -> None:
     server.iss = "https://other.example"
     await world.meet(server)

@@ -284,7 +284,7 @@ class Routed(httpx2.AsyncBaseTransport):
         self._fetcher = fetcher
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if request.url == self._endpoint:
+        if self._is_for_server(request):
             return await self._inner.handle_async_request(request)
         url = str(request.url)
         _checked(url, str(self._endpoint))
@@ -292,6 +292,14 @@ class Routed(httpx2.AsyncBaseTransport):
         near = request.url.host == self._endpoint.host
         fetcher = self._fetcher.allow_private_of(url) if near else self._fetcher
         return await SafeTransport2(fetcher, LIMITS).handle_async_request(request)
+
+    def _is_for_server(self, request: httpx2.Request) -> bool:
+        """Whether this is a message to the server, also where it moved within its origin, and none about the login."""
+        own, url = self._endpoint, request.url
+        if url == own:
+            return True
+        same = (url.scheme, url.host, url.port) == (own.scheme, own.host, own.port)
+        return same and "text/event-stream" in request.headers.get("accept", "")
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -27,6 +27,8 @@ class Guarded:
     """Parts of what it says of itself that are to be otherwise."""
     metadata: dict[str, Any] = field(default_factory=dict)
     """Parts of what the authorization server says of itself that are to be otherwise."""
+    registration: dict[str, Any] = field(default_factory=dict)
+    """Parts of what it registers that are to be otherwise."""
     challenge: str = ""
     """The address of the former, where it is another one."""
     iss: str | None = None
@@ -71,7 +73,7 @@ class Guarded:
             case "POST", "/register":
                 wanted = json.loads(body)
                 self.registered.append(wanted)
-                return 201, {}, {**wanted, "client_id": f"client-{len(self.registered)}"}
+                return 201, {}, {**wanted, "client_id": f"client-{len(self.registered)}", **self.registration}
             case "GET", "/authorize":
                 return self._authorize(path)
             case "POST", "/token":
