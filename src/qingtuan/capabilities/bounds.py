@@ -6,13 +6,14 @@ is not seen or that turns the reading, no host that only looks like another, no 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 
 from qingtuan.capabilities.definition import Definition, Fault
 from qingtuan.language import Words, seen
 from qingtuan.tools.schema import fault_of, misfit
-from qingtuan.tools.strict_json import MAX_DEPTH, canonical, deeper_than
+from qingtuan.tools.strict_json import MAX_DEPTH, deeper_than
 
 NAME = re.compile(r"[a-z][a-z0-9_]{1,47}")
 MAX_DESCRIPTION = 1_000
@@ -109,7 +110,7 @@ def _parameters(schema: Mapping[str, object]) -> Iterator[Fault]:
         )
         return
     try:
-        text = canonical(schema)
+        text = json.dumps(schema, ensure_ascii=False, allow_nan=False)
         text.encode()
     except (TypeError, ValueError):
         yield Fault("parameters", Words("不是 JSON", "is no JSON"))
@@ -140,8 +141,8 @@ def _cases(definition: Definition) -> Iterator[Fault]:
     for number, case in enumerate(definition.cases):
         field = f"cases[{number}]"
         try:
-            size = len(canonical(case.json))
-            canonical(case.json).encode()
+            text = json.dumps(case.json, ensure_ascii=False, allow_nan=False)
+            size = len(text.encode().decode())
         except (TypeError, ValueError, RecursionError):
             yield Fault(field, Words("不是 JSON", "is no JSON"))
             continue

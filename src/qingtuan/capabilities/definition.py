@@ -194,7 +194,11 @@ def read(raw: object) -> Definition:
     for name, value in given.items():
         if name not in _FIELDS:
             allowed = ", ".join(_FIELDS)
-            found.append(Fault(name[:60], Words(f"没有这一项。有的是：{allowed}", f"is unknown; there are {allowed}")))
+            found.append(
+                Fault(
+                    ascii(name)[1:-1][:60], Words(f"没有这一项。有的是：{allowed}", f"is unknown; there are {allowed}")
+                )
+            )
         elif value is not None and not _is(value, _FIELDS[name][0]):
             found.append(Fault(name, _FIELDS[name][1]))
     cases: list[Case] = []

@@ -90,11 +90,14 @@ def _read_manifest(text: str | None, found: list[Fault]) -> dict[str, Any]:
     for key in manifest:
         if key not in _MANIFEST_KEYS:
             allowed = ", ".join(_MANIFEST_KEYS)
-            words = Words(f"没有 {key[:60]} 这一项，有的是：{allowed}", f"{key[:60]} is unknown; there are {allowed}")
+            shown = ascii(key)[:60]
+            words = Words(f"没有 {shown} 这一项，有的是：{allowed}", f"{shown} is unknown; there are {allowed}")
             found.append(Fault(MANIFEST, words))
     schema = manifest.get("parameters")
     if isinstance(schema, str):
         manifest["parameters"] = _json(schema, f"{MANIFEST} parameters", found)
+    elif schema is not None and not _is_json(schema):
+        found.append(Fault(f"{MANIFEST} parameters", Words("里面有 JSON 没有的值", "holds what JSON has not")))
     return {key: value for key, value in manifest.items() if key in _MANIFEST_KEYS}
 
 
@@ -117,6 +120,15 @@ def _json(text: str, field: str, found: list[Fault]) -> Any:
         found.append(Fault(field, Words("嵌套太深", "is nested too deep")))
         return {}
     return value
+
+
+def _is_json(value: Any) -> bool:
+    """Whether a value of TOML, which has dates and more, is one of JSON, too."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return not deeper_than(value, MAX_DEPTH)
 
 
 def _refuse(name: str) -> Any:
