@@ -90,6 +90,15 @@ def test_without_a_sentence_each_argument_has_its_line() -> None:
     assert asked(PLAIN, {}) == "要执行 「`reserve_seat`」，没有参数。回复「确认」或「取消」。"
 
 
+def test_a_tool_may_bring_the_line_over_its_arguments() -> None:
+    headed = replace(PLAIN, heading=Words("要订一个座位：", "About to take a seat:"))
+    assert asked(headed, {"seat_id": "A12"}).splitlines() == [
+        "要订一个座位：",
+        "- seat_id：「`A12`」",
+        "回复「确认」或「取消」。",
+    ]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -70,6 +70,7 @@ class MakingTools:
             "write a tool", "build a new capability", "write code that runs",
         ),
         about=Words("自己写一个新工具（要你点头）", "write a new tool (with your yes)"),
+        heading=Words("要做一个新工具，以后都能调用：", "About to make a new tool, there to be called from now on:"),
     )  # fmt: skip
     async def capability_create(
         self,
@@ -101,6 +102,7 @@ class MakingTools:
         whole=frozenset({"code", "schema", "cases"}),
         examples=("改一改那个工具", "修好那个工具", "fix the tool", "change the tool", "update a capability"),
         about=Words("改自己写的工具（要你点头）", "change a self-made tool (with your yes)"),
+        heading=Words("要改一个自己写的工具：", "About to change a self-made tool:"),
     )
     async def capability_update(
         self,

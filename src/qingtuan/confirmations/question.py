@@ -231,7 +231,8 @@ def _line_by_line(wanted: Wanted, values: Mapping[str, _Value]) -> str:
     name = visible.quoted(wanted.tool.name, language)
     if not values:
         return Words(f"要执行 {name}，没有参数。", f"About to run {name}, without arguments.").say(language)
-    return "\n".join((Words(f"要执行 {name}：", f"About to run {name}:").say(language), *_lines(values, language)))
+    heading = wanted.tool.heading or Words(f"要执行 {name}：", f"About to run {name}:")
+    return "\n".join((heading.say(language), *_lines(values, language)))
 
 
 def _lines(values: Mapping[str, _Value], language: Language) -> list[str]:
@@ -274,7 +275,7 @@ def _notes(wanted: Wanted, values: Iterable[_Value]) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-_BESIDE_IT = Words("不变的，和合起来是什么：", "What stays, and what it amounts to:")
+_BESIDE_IT = Words("其余的，和全部内容的指纹：", "The rest, and the fingerprint of it all:")
 _MAX_HEARD = 200
 _HEARD = Words("你的语音听写成：{words}。", "Your voice was heard as: {words}.")
 _SENDS = Words("会发送：{names}。", "This would send: {names}.")

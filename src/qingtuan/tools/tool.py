@@ -129,6 +129,8 @@ class Tool:
     asked_for: re.Pattern[str] | None = None
     """Words of the speaker that ask for this to be done with a forward, link or file ("记一下"): then no argument needs
     evidence. Only for a `write` whose result stays material."""
+    heading: Words | None = None
+    """The line over the arguments in a question where no sentence says it all; None for the tool's name."""
     whole: frozenset[str] = frozenset()
     """Arguments that a question shows line by line, as far as anybody would read: code."""
     before: Before | None = field(default=None, repr=False, compare=False)
@@ -192,6 +194,7 @@ class Traits(TypedDict, total=False):
     secrets: frozenset[str]
     exempt: frozenset[str]
     asked_for: re.Pattern[str]
+    heading: Words
     whole: frozenset[str]
     patience: timedelta
     version: str
