@@ -109,11 +109,11 @@ class Deno:
         async with self._room:
             keeper = await self._started()
             if keeper is None:
-                return Ran(fault=Fault("missing", MISSING.en))
+                return Ran(fault=_CLOSED if self._closed else Fault("missing", MISSING.en))
             try:
                 process = await keeper.take()
             except StorageFailed as error:
-                return Ran(fault=Fault("missing", error.words.en))
+                return Ran(fault=Fault("crash", error.words.en))
             call = _Call(keeper, process, job, self.fetcher)
             try:
                 return await call.answered(line)
@@ -234,6 +234,7 @@ def _bounded(limits: Limits) -> Limits:
 
 _SEEN = ("Imports are not", "There is no default")
 """What the engine stops at, and what was found before it, all of it."""
+_CLOSED = Fault("crash", "The sandbox is closed.")
 _TOO_MUCH = Fault("memory", "It took too much memory.")
 _ABORTS = (signal.SIGABRT, signal.SIGTRAP, signal.SIGILL)
 _OUT_OF_MEMORY = frozenset([*(-number for number in _ABORTS), *(128 + number for number in _ABORTS)])
