@@ -92,6 +92,14 @@ def test_taken_along_it_waits_to_be_looked_at(qingtuan: CommandLine, folder: Pat
     assert qingtuan("capability", "approve", "greet", "000000").code == 1
     assert qingtuan("capability", "approve", "greet", waiting["approve"]).code == 0
     assert qingtuan("capability", "run", "greet", "name=you").out == "hello you\n"
+    (folder / "main.ts").write_text(CODE.replace("hello", "hi"), "utf-8")
+    (folder / "cases.json").write_text("[]", "utf-8")
+    qingtuan("capability", "deploy", str(folder))
+    qingtuan("capability", "import", str(archive))
+    [waiting] = qingtuan("capability", "approve", "greet", "--json").json
+    assert qingtuan("capability", "reject", "greet", waiting["approve"]).code == 0
+    assert qingtuan("capability", "approve", "greet", "--json").json == []
+    assert qingtuan("capability", "run", "greet", "name=you").out == "hi you\n"
     archive.write_bytes(b"PK nothing")
     assert qingtuan("capability", "import", str(archive)).code == 2
 

@@ -33,6 +33,7 @@ _ACTIONS = {
     "run": Words("自己调用一次", "call one yourself"),
     "deploy": Words("从磁盘部署：自己写的文件夹", "deploy one from the disk: a folder that you wrote"),
     "approve": Words("看一个等着的版本；带上代码就是认可", "see a version that waits; with its code, approve it"),
+    "reject": Words("不要一个等着的版本", "turn down a version that waits"),
     "disable": Words("停用", "switch one off"),
     "enable": Words("重新启用", "switch one on again"),
     "delete": Words("删掉；版本都留着，可以回退", "delete one; its versions stay and can be rolled back to"),
@@ -67,6 +68,7 @@ _DELETED = Words(
     "{name} 删掉了。找回来：qingtuan capability rollback {name} 版本",
     "{name} is deleted. To have it back: qingtuan capability rollback {name} VERSION",
 )
+_REJECTED = Words("{name} 的那个版本不要了。", "That version of {name} is turned down.")
 _EXPORTED = Words("写好了：{path}", "Written: {path}")
 _REFUSED = Words("{name} 没有拿：{why}", "{name} was not taken: {why}")
 _NO_FILE = Words("{0} 读不了。", "{0} cannot be read.")
@@ -79,7 +81,7 @@ _NO_ACCOUNT = Words("{0} 不是账号，要写成 qq:10001 这样。", "{0} is n
 def arguments(parser: Parser) -> None:
     language, add = parser.language, parser.actions(_WHAT)
     made = {name: add(name, words) for name, words in _ACTIONS.items()}
-    for name in ("show", "run", "approve", "disable", "enable", "delete", "rollback"):
+    for name in ("show", "run", "approve", "reject", "disable", "enable", "delete", "rollback"):
         made[name].add_argument("name", metavar="NAME", help=_NAME.say(language))
     made["search"].add_argument("words", nargs="+", metavar="WORDS", help=_WORDS.say(language))
     made["search"].add_argument("--limit", type=int, default=8, metavar="N", help=_LIMIT.say(language))
@@ -87,6 +89,7 @@ def arguments(parser: Parser) -> None:
     made["run"].add_argument("--yes", action="store_true", help=_YES.say(language))
     made["deploy"].add_argument("path", metavar="FOLDER|FILE", help=_PATH.say(language))
     made["approve"].add_argument("code", nargs="?", default="", metavar="CODE", help=_CODE.say(language))
+    made["reject"].add_argument("code", metavar="CODE", help=_CODE.say(language))
     made["rollback"].add_argument("version", type=int, metavar="VERSION", help=_NUMBER.say(language))
     made["export"].add_argument("file", metavar="FILE", help=_FILE.say(language))
     made["export"].add_argument("names", nargs="*", metavar="NAME", help=_NAMES.say(language))
@@ -151,6 +154,9 @@ class _Capability:
                 self._told(await self._job("deploy", definition=definition_at(Path(args.path))))
             case "approve":
                 self._told(await self._job("approve", name=args.name, code=args.code))
+            case "reject":
+                await self._job("reject", name=args.name, code=args.code)
+                self._said(_REJECTED)
             case "rollback":
                 self._told(await self._job("rollback", name=args.name, version=args.version))
             case "delete":

@@ -31,6 +31,7 @@ def jobs_of(app: App) -> Mapping[str, Job]:
         "capability.run": desk.run,
         "capability.deploy": desk.deploy,
         "capability.approve": desk.approve,
+        "capability.reject": desk.reject,
         "capability.switch": desk.switch,
         "capability.delete": desk.delete,
         "capability.rollback": desk.rollback,
@@ -83,6 +84,11 @@ class _Desk:
     async def approve(self, given: Mapping[str, Any]) -> _Reports:
         by = self._direct(given).by("command")
         yield Result(_deployed(await self._app.capabilities.approve(str(given["name"]), by, str(given["code"]))))
+
+    async def reject(self, given: Mapping[str, Any]) -> _Reports:
+        by = self._direct(given).by("command")
+        await self._app.capabilities.reject(str(given["name"]), by, str(given["code"]))
+        yield Result(None)
 
     async def switch(self, given: Mapping[str, Any]) -> _Reports:
         by, name = self._direct(given).by("command"), str(given["name"])
