@@ -97,7 +97,7 @@ def test_taken_along_it_waits_to_be_looked_at(qingtuan: CommandLine, folder: Pat
     qingtuan("capability", "deploy", str(folder))
     qingtuan("capability", "import", str(archive))
     [waiting] = qingtuan("capability", "approve", "greet", "--json").json
-    assert qingtuan("capability", "reject", "greet", waiting["approve"]).code == 0
+    assert qingtuan("capability", "reject", "greet", str(waiting["version"])).code == 0
     assert qingtuan("capability", "approve", "greet", "--json").json == []
     assert qingtuan("capability", "run", "greet", "name=you").out == "hi you\n"
     archive.write_bytes(b"PK nothing")

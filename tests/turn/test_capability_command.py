@@ -57,9 +57,7 @@ async def test_nothing_is_approved_unread_or_changed_meanwhile(chat: Conversatio
     assert "代码对不上" in (await chat.say(f"/capability approve hello {first}"))[0]
     [shown] = await chat.say("/capability approve hello")
     assert "'evil'" in shown
-    last = shown.splitlines()[-1]
-    assert f"/capability approve hello {second}" in last
-    assert f"/capability reject hello {second}" in last
+    assert shown.endswith(f"/capability approve hello {second}")
     assert await chat.say(f"/capability approve hello {second}") == ["hello 第 2 版在用了。"]
     assert await chat.say("/capability approve hello") == ["hello 没有等着的版本。"]
 
@@ -70,8 +68,7 @@ async def test_no_line_of_the_code_passes_for_one_of_ours(chat: Conversation) ->
     )
     [shown] = await chat.say("/capability approve hello")
     ours = [line for line in shown.splitlines() if line.startswith("看过没问题就")]
-    assert len(ours) == 1
-    assert ours[0].startswith(f"看过没问题就 /capability approve hello {code}，")
+    assert ours == [f"看过没问题就 /capability approve hello {code}"]
     assert "```" not in shown.splitlines()  # no fence of the code's own ends the block
 
 

@@ -89,7 +89,7 @@ def arguments(parser: Parser) -> None:
     made["run"].add_argument("--yes", action="store_true", help=_YES.say(language))
     made["deploy"].add_argument("path", metavar="FOLDER|FILE", help=_PATH.say(language))
     made["approve"].add_argument("code", nargs="?", default="", metavar="CODE", help=_CODE.say(language))
-    made["reject"].add_argument("code", metavar="CODE", help=_CODE.say(language))
+    made["reject"].add_argument("version", type=int, metavar="VERSION", help=_NUMBER.say(language))
     made["rollback"].add_argument("version", type=int, metavar="VERSION", help=_NUMBER.say(language))
     made["export"].add_argument("file", metavar="FILE", help=_FILE.say(language))
     made["export"].add_argument("names", nargs="*", metavar="NAME", help=_NAMES.say(language))
@@ -155,7 +155,7 @@ class _Capability:
             case "approve":
                 self._told(await self._job("approve", name=args.name, code=args.code))
             case "reject":
-                await self._job("reject", name=args.name, code=args.code)
+                await self._job("reject", name=args.name, version=args.version)
                 self._said(_REJECTED)
             case "rollback":
                 self._told(await self._job("rollback", name=args.name, version=args.version))

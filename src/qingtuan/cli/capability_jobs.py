@@ -87,7 +87,7 @@ class _Desk:
 
     async def reject(self, given: Mapping[str, Any]) -> _Reports:
         by = self._direct(given).by("command")
-        await self._app.capabilities.reject(str(given["name"]), by, str(given["code"]))
+        await self._app.capabilities.reject(str(given["name"]), by, int(given["version"]))
         yield Result(None)
 
     async def switch(self, given: Mapping[str, Any]) -> _Reports:
