@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from qingtuan.capabilities.sandbox.deno import Deno
+from qingtuan.capabilities.sandbox.later import Later
 from qingtuan.events.kinds import Kind
 from qingtuan.net.fetcher import SafeFetcher
 from tests.fakes.conversation import Conversation
@@ -110,7 +111,9 @@ def at_home(chat: Conversation, weather: Weather) -> None:
     async def resolve(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
-    sandbox = chat.app.capabilities.sandbox
+    later = chat.app.capabilities.sandbox
+    assert isinstance(later, Later)
+    sandbox = later._sandbox()
     assert isinstance(sandbox, Deno)
     sandbox.fetcher = SafeFetcher(resolve=resolve, trusted=frozenset({(HOST, weather.port)}))
 
