@@ -11,7 +11,7 @@ import pytest
 from qingtuan.capabilities.sandbox.base import Fault, Fetch, Ran
 from qingtuan.errors import NotThere, ToolFailed
 from qingtuan.events.kinds import Kind
-from tests.fakes.capability_world import OWNER, READER, CapabilityWorld, adder
+from tests.fakes.capability_world import OWNER, PROGRAM, READER, CapabilityWorld, adder
 
 
 async def test_an_ephemeral_one_ends_with_its_time_wherever_it_is_asked_for(tmp_path: Path) -> None:
@@ -155,8 +155,25 @@ async def test_a_case_that_fails_tells_no_key_of_ours(tmp_path: Path) -> None:
     made = adder(code="// does: reach\n", hosts=("api.example.com",))
     with pytest.raises(ToolFailed, match="expected 3, got") as refused:
         await world.registry.deploy(made, OWNER)
+    assert refused.value.detail == "GET https://api.example.com/: 200"
     assert "secret" not in str(refused.value)
     assert refused.value.foreign
+
+
+async def test_where_cases_reached_out_to_is_written_down_with_the_version(tmp_path: Path) -> None:
+    world = CapabilityWorld(tmp_path)
+    world.scripted.does["reach"] = lambda job: Ran(3, fetched=(Fetch("GET", "https://api.example.com/", 200, 0, 9),))
+    made = adder(code="// does: reach\n", hosts=("api.example.com",))
+    await world.registry.deploy(made, OWNER)
+    waiting = await world.registry.deploy(made.with_(description="Other."), PROGRAM)
+    await world.registry.approve("adder", OWNER, waiting.code)
+    deployed, waited = world.log.of_kind(Kind.CAPABILITY_DEPLOYED)
+    (approved,) = world.log.of_kind(Kind.CAPABILITY_APPROVED)
+    assert [event.payload.get("fetched", [{}])[0].get("url") for event in (deployed, waited, approved)] == [
+        "https://api.example.com/",
+        None,
+        "https://api.example.com/",
+    ]
 
 
 async def test_before_a_yes_no_host_is_asked(tmp_path: Path) -> None:

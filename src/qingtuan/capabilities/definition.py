@@ -152,13 +152,13 @@ class Fault:
 class DefinitionRefused(ToolFailed):
     """A definition that cannot be deployed: all that is wrong with it, in one sentence for each."""
 
-    def __init__(self, faults: Iterable[Fault], *, foreign: bool = False) -> None:
+    def __init__(self, faults: Iterable[Fault], *, foreign: bool = False, detail: str = "") -> None:
         self.faults = tuple(faults)
         """At least one."""
         told = [fault.told for fault in self.faults]
         zh = "\n".join(("没有部署，什么都没变。要改的：", *(f"- {words.zh}" for words in told)))
         en = "\n".join(("Not deployed; nothing has changed. To mend:", *(f"- {words.en}" for words in told)))
-        super().__init__(Words(zh, en), foreign=foreign)
+        super().__init__(Words(zh, en), foreign=foreign, detail=detail)
 
 
 _FIELDS: Mapping[str, tuple[type, Words]] = {

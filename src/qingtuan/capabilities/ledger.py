@@ -15,12 +15,13 @@ the tables of others are made from them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 from qingtuan.capabilities.definition import Definition, read
+from qingtuan.capabilities.sandbox.base import Fetch
 from qingtuan.events.erasing import ERASING, erased_by
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import TOMBSTONE, Event, Log, Place
@@ -393,8 +394,8 @@ class Ledger:
 
     # Writing
 
-    def deploy(self, definition: Definition, by: By, *, waits: bool, note: str) -> Event:
-        """Write a version down. From here on it counts, or waits."""
+    def deploy(self, definition: Definition, by: By, *, waits: bool, note: str, fetched: Sequence[Fetch] = ()) -> Event:
+        """Write a version down. From here on it counts, or waits. `fetched`: where its cases reached out to."""
         payload: dict[str, Any] = {
             "name": definition.name,
             "version": self.next_number(definition.name),
@@ -403,14 +404,15 @@ class Ledger:
             "how": by.how,
             "waits": waits,
             "note": note,
+            **_reached(fetched),
         }
         place = Place(by.place.session, by.place.space, by.place.turn, by.person)
         with self.log.transaction(durable=True):
             return self.log.append(Kind.CAPABILITY_DEPLOYED, place, payload, origin=by.origin, cause=by.cause)
 
-    def approve(self, version: Version, by: By) -> None:
+    def approve(self, version: Version, by: By, fetched: Sequence[Fetch] = ()) -> None:
         """Let a version count that waited."""
-        payload = {"name": version.name, "version": version.number, "event": version.event}
+        payload = {"name": version.name, "version": version.number, "event": version.event, **_reached(fetched)}
         with self.log.transaction(durable=True):
             self.log.append(Kind.CAPABILITY_APPROVED, Place(turn=by.place.turn), payload, cause=by.cause)
 
@@ -439,6 +441,13 @@ class Ledger:
     def called(self, payload: Mapping[str, Any], place: Place, cause: str | None) -> None:
         """Note one call."""
         self.log.append(Kind.CAPABILITY_CALLED, place, payload, origin=Origin.TOOL, cause=cause)
+
+
+def _reached(fetched: Sequence[Fetch]) -> dict[str, Any]:
+    return {"fetched": [asdict(fetch) for fetch in fetched[:_MAX_FETCHED]]} if fetched else {}
+
+
+_MAX_FETCHED = 100
 
 
 def _millis(moment: datetime) -> int:

@@ -18,8 +18,8 @@ from qingtuan.capabilities.definition import Definition, DefinitionRefused, Faul
 from qingtuan.capabilities.folders import Folders
 from qingtuan.capabilities.hits import page_of
 from qingtuan.capabilities.ledger import By, Held, Use, Version
-from qingtuan.capabilities.running import Journal, as_tool, called, fault_words
-from qingtuan.capabilities.sandbox.base import Job, Sandbox
+from qingtuan.capabilities.running import Journal, as_tool, called, fault_words, told
+from qingtuan.capabilities.sandbox.base import Fetch, Job, Sandbox
 from qingtuan.capabilities.shipped import Shipped
 from qingtuan.capabilities.surroundings import Surroundings
 from qingtuan.capabilities.trying import case_faults, compile_faults
@@ -112,7 +112,7 @@ class Capabilities:
             ToolFailed: there is no sandbox.
             StorageFailed: the version was not written down.
         """
-        await self.check(definition, reaching=by.sure)
+        fetched = await self.check(definition, reaching=by.sure)
         async with self._writing:
             await self._folders.look_at(definition.name, self._ledger.get(definition.name))
             held = self._alive(definition.name)
@@ -122,13 +122,13 @@ class Capabilities:
             if held is not None and held.version.hash == definition.hash:
                 return Deployed(definition.name, number, waits=False, same=True)
             said = note or ", ".join(changed(held.definition if held else None, definition)) or "new"
-            event = self._ledger.deploy(definition, by, waits=not by.sure, note=said)
+            event = self._ledger.deploy(definition, by, waits=not by.sure, note=said, fetched=fetched)
             await self._settled(definition.name)
             return self._deployed(definition.name, event.payload["version"])
 
-    async def check(self, definition: Definition, *, reaching: bool) -> None:
+    async def check(self, definition: Definition, *, reaching: bool) -> list[Fetch]:
         """Everything that can be told of a definition without storing it. With `reaching` its cases may ask its hosts:
-        only after the owner's yes.
+        only after the owner's yes. Where they reached out to.
 
         Raises:
             DefinitionRefused: all that is wrong with it.
@@ -136,14 +136,17 @@ class Capabilities:
         """
         around = self._around
         wrong = faults(definition, around.neighbours.taken())
-        uncompiled = await compile_faults(around.sandbox, definition.code)
+        uncompiled, fetched = await compile_faults(around.sandbox, definition.code), list[Fetch]()
         if not wrong and not uncompiled:
             headers = self._headers_of(definition)
             limits = around.rules.limits
-            wrong = await case_faults(around.sandbox, definition, limits, headers=headers, reaching=reaching)
+            wrong, fetched = await case_faults(around.sandbox, definition, limits, headers=headers, reaching=reaching)
         if wrong or uncompiled:
             # What a case got may be what a host has said.
-            raise DefinitionRefused([*wrong, *uncompiled], foreign=reaching and bool(definition.hosts))
+            raise DefinitionRefused(
+                [*wrong, *uncompiled], foreign=reaching and bool(definition.hosts), detail=told(fetched)
+            )
+        return fetched
 
     async def rollback(self, name: str, version: int, by: By) -> Deployed:
         """Store a version that equals an older one; also of a capability that was deleted.
@@ -175,11 +178,11 @@ class Capabilities:
         if not by.sure:
             raise NotAllowed(_OWNER_DECIDES)
         waiting = self._waiting_by(name, code)
-        await self.check(waiting.definition, reaching=True)
+        fetched = await self.check(waiting.definition, reaching=True)
         async with self._writing:
             await self._folders.look_at(name, self._ledger.get(name))
             waiting = self._waiting_by(name, code)  # it may have changed while it was tried
-            self._ledger.approve(waiting.version, by)
+            self._ledger.approve(waiting.version, by, fetched)
             self._around.tell(f"capability {name} edited", None)
             await self._settled(name)
             return Deployed(name, waiting.version.number, waits=False)

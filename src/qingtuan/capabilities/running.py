@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from qingtuan.capabilities.covering import Headers, without_keys
 from qingtuan.capabilities.ledger import Held
-from qingtuan.capabilities.sandbox.base import Ran
+from qingtuan.capabilities.sandbox.base import Fetch, Ran
 from qingtuan.capabilities.trying import NO_ENGINE
 from qingtuan.capabilities.values import Asking, Called
 from qingtuan.errors import ToolFailed
@@ -128,6 +128,11 @@ def fault_words(ran: Ran) -> Words:
         printed = ran.printed.strip()[:_MAX_PRINTED]
         zh, en = f"{zh}\nconsole：{printed}", f"{en}\nconsole: {printed}"
     return Words(zh, en)
+
+
+def told(fetched: Sequence[Fetch]) -> str:
+    """Where code reached out to, for the trace."""
+    return "; ".join(f"{one.method} {one.url}: {one.refused or one.status}" for one in fetched[:_MAX_FETCHED])
 
 
 _FAULTS: Mapping[str, tuple[str, str]] = {

@@ -10,7 +10,7 @@ from typing import Any
 from qingtuan.capabilities.covering import Headers, without_keys
 from qingtuan.capabilities.definition import ABSENT, Case, Definition, Fault
 from qingtuan.capabilities.sandbox import base
-from qingtuan.capabilities.sandbox.base import Job, Limits, Ran, Sandbox
+from qingtuan.capabilities.sandbox.base import Fetch, Job, Limits, Ran, Sandbox
 from qingtuan.errors import ToolFailed
 from qingtuan.language import Words
 from qingtuan.tools.strict_json import brief
@@ -32,8 +32,8 @@ async def compile_faults(sandbox: Sandbox, code: str) -> list[Fault]:
 
 async def case_faults(
     sandbox: Sandbox, definition: Definition, limits: Limits, *, headers: Headers | None = None, reaching: bool
-) -> list[Fault]:
-    """What comes out otherwise than it should, in the order of the cases.
+) -> tuple[list[Fault], list[Fetch]]:
+    """What comes out otherwise than it should, in the order of the cases; and where they reached out to.
 
     Without `reaching` no host can be asked: before the owner's yes nothing may leave. A case that tries to, then says
     nothing either way.
@@ -50,7 +50,7 @@ async def case_faults(
     found = list(_judged(definition.cases, runs, reaching=reaching))
     if (more := len(found) - _TOLD) > 0:
         found = [*found[:_TOLD], Fault("cases", Words(f"还有 {more} 个没通过", f"{more} more did not pass"))]
-    return found
+    return found, [fetch for ran in runs for fetch in ran.fetched] if reaching else []
 
 
 def _judged(cases: Sequence[Case], runs: Sequence[Ran], *, reaching: bool) -> Iterator[Fault]:

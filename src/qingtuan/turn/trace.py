@@ -216,6 +216,13 @@ def _capability(event: Event, language: Language) -> _Told:
     return (head, *(_fetch(fetch, language) for fetch in payload["fetched"]))
 
 
+def _deployed(event: Event, language: Language) -> _Told:
+    payload = event.payload
+    state = _WAITS if payload.get("waits") else _COUNTS
+    head = f"{state.say(language)} {payload['name']} v{payload['version']}"
+    return (head, *(_fetch(fetch, language) for fetch in payload.get("fetched", ())))
+
+
 def _fetch(fetch: Mapping[str, Any], language: Language) -> str:
     text = f"{fetch['method']} {fetch['url']}"
     if fetch["refused"]:
@@ -278,6 +285,8 @@ _TELLERS: dict[Kind, Callable[[Event, Language], _Told]] = {
     Kind.TOOL_STARTED: _tool_started,
     Kind.TOOL_FINISHED: _tool_finished,
     Kind.CAPABILITY_CALLED: _capability,
+    Kind.CAPABILITY_DEPLOYED: _deployed,
+    Kind.CAPABILITY_APPROVED: _deployed,
     Kind.CONFIRMATION_ASKED: _question,
     Kind.CONFIRMATION_ANSWERED: _question_answered,
     Kind.MESSAGE_SENT: _sent,
@@ -326,6 +335,8 @@ _NOT_AGAIN = Words("，不再试", "; given up")
 _TOOL = Words("工具", "tool")
 _STANDING = Words("没有先问：按授权 #{number}", "without asking, as allowed under #{number}")
 _RESULT = Words("结果", "result of")
+_COUNTS = Words("从此用", "from now on:")
+_WAITS = Words("等主人看：", "waits for the owner:")
 _RAN = Words("代码跑完了", "code ran:")
 _RAN_NOT = Words("代码没跑成", "code failed:")
 _REFUSED = Words("没让出去", "not let out:")
