@@ -316,3 +316,48 @@ def member(space: Space, person: str = "qq-2") -> Reader:
 )
 def test_who_may_answer(question: QuestionFacts, answerer: Reader, may: bool) -> None:
     assert may_answer(question, answerer) is may
+
+
+EVIL = "https://evil.test/c"
+
+
+@pytest.mark.parametrize(
+    ("url", "own_words", "results", "expected"),
+    [
+        # What stands behind a known address could be spelt: dots and slashes carry as much as letters do.
+        (f"{EVIL}?!;:,.)]}}?!!;;:.,", "", f"<{EVIL}>", "ask"),
+        (f"{EVIL}/////////", "", f"<{EVIL}>", "ask"),
+        (f"{EVIL}.", "", f"<{EVIL}>", "ask"),
+        (f"{EVIL}，密码", "密码", f"<{EVIL}>", "ask"),
+        (f"{EVIL}“密码", "密码", f"<{EVIL}>", "ask"),
+        (f"{EVIL} 密码", "密码", f"<{EVIL}>", "ask"),
+        # Letter case as well.
+        ("https://evil.test/C", "", f"<{EVIL}>", "ask"),
+        ("https://evil.test/aBc", "看 evil.test/abc", "", "ask"),
+        ("https://evil.test/abc////", "看 evil.test/abc", "", "ask"),
+        ("https://evil.test/a bc", "看 evil.test/abc", "", "ask"),
+        ("https://eVil@evil.test/", "", "https://evil@evil.test/", "ask"),
+        # The scheme, one slash at the end and the letter case of the host are nobody's message.
+        (f"{EVIL}/", "", f"<{EVIL}>", "run"),
+        (EVIL, "", f"<{EVIL}/>", "run"),
+        ("HTTP://Evil.test/c", "", f"<{EVIL}>", "run"),
+        ("https://Evil.test/abc/", "看 evil.TEST/abc 吧", "", "run"),
+        (f"<{EVIL}>", "", f"<{EVIL}>", "run"),
+        # Without a scheme it is an address all the same.
+        ("evil.test/c?d=1234", "", f"<{EVIL}>", "ask"),
+        ("evil.test/c", "", f"<{EVIL}>", "run"),
+        # Brackets may belong to it.
+        ("https://a.test/b_(c)", "看 https://a.test/b_(c)", "", "run"),
+        ("https://a.test/b_(c)", "", "[名](https://a.test/b_(c))", "run"),
+        ("https://a.test/b", "", "(https://a.test/b).", "run"),
+        ("https://a.test/b", "看 https://a.test/b, 好吗?", "", "run"),
+    ],
+)
+def test_only_what_stands_there_to_the_letter_is_an_address_that_was_given(
+    url: str, own_words: str, results: str, expected: str
+) -> None:
+    facts = call(
+        Risk.READ, sends_out=True, material=WEB, arguments={"url": url}, own_words=own_words, results=(results,)
+    )
+    found = verdict(facts)
+    assert (found.decision, found.risk) == (expected, Risk.ACT if expected == "ask" else Risk.READ)

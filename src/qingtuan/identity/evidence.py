@@ -12,6 +12,10 @@ from qingtuan.identity.redaction import has_invisible, readable
 
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s<>\"'“”‘’「」『』《》（）【】，。；、！？]+", re.IGNORECASE)
 _TRAILING = ".,;:!?)]}'\""
+_LONGEST_ADDRESS = 4096
+_OPENING = {")": "(", "]": "[", "}": "{"}
+_PLACE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,20}://)?([^/?#\\]*@)?([^/?#\\]*)")
+"""The scheme of an address, who asks, and the host with its port."""
 _NEGATION = re.compile(r"(?:不|不要|别|勿|没|没有|无须|不用|\bnot|n't|\bnever|\bno|\bwithout)\s*$", re.IGNORECASE)
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:?\d{2})?")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
@@ -136,6 +140,55 @@ def urls_in(text: str) -> frozenset[str]:
     return frozenset(url.rstrip(_TRAILING) for url in _URL.findall(text))
 
 
+def addresses_in(text: str) -> frozenset[str]:
+    """Every way to read where the addresses in a text end, in the form of `same_address`: as written, without the
+    punctuation behind them, and with the brackets that were opened within."""
+    found = _URL.findall(text)
+    return frozenset(same_address(url) for raw in found for url in (raw, raw.rstrip(_TRAILING), _balanced(raw)))
+
+
+def _balanced(url: str) -> str:
+    while len(url) < _LONGEST_ADDRESS and url and url[-1] in _TRAILING:
+        opening = _OPENING.get(url[-1])
+        if opening is not None and url.count(opening) >= url.count(url[-1]):
+            break
+        url = url[:-1]
+    return url
+
+
+def addresses_of(value: Value) -> tuple[str, ...]:
+    """The addresses in a value of a call, to the letter: what a sentence would end with may carry something there. An
+    argument named `url` is one as a whole, even without a scheme."""
+    if value.path == "url":
+        return (value.text.strip().strip("<>"),)
+    return tuple(_URL.findall(value.text))
+
+
+def beside_addresses(value: Value) -> str:
+    """What a value of a call holds besides `addresses_of`."""
+    return "" if value.path == "url" else without_urls(value.text)
+
+
+def same_address(url: str) -> str:
+    """An address for comparing. People leave out `https://` and a slash at the end, and the letter case of a host
+    means nothing; everything else counts."""
+    found = _PLACE.match(url)
+    assert found is not None  # it matches everything
+    scheme, user, host = (found[1] or "").lower(), found[2] or "", found[3].lower()
+    kept = "" if scheme in ("http://", "https://") else scheme
+    return f"{kept}{user}{host}{url[found.end() :]}".removesuffix("/")
+
+
+def typed(url: str, text: str) -> bool:
+    """Whether somebody wrote an address without its scheme: whole, not negated, and to the letter."""
+    sought = same_address(url)
+    found = _PLACE.match(sought)
+    if not sought or found is None or not OwnWords(text).hold(sought):
+        return False
+    host, behind = re.escape(sought[: found.end()]), re.escape(sought[found.end() :])
+    return re.search(rf"(?<![A-Za-z0-9])(?i:{host}){behind}(?![A-Za-z0-9])", text) is not None
+
+
 def without_urls(text: str) -> str:
     """The text with its addresses taken out."""
     return _URL.sub(" ", text).strip()
@@ -145,11 +198,6 @@ def squeezed(text: str) -> str:
     """`text` for comparing: as a person reads it, in one letter case, without spaces."""
     plain, _ = readable(text)
     return "".join(plain.casefold().split())
-
-
-def bare(url: str) -> str:
-    """An address without `https://` and closing slashes: people leave both out."""
-    return re.sub(r"^https?://", "", url, flags=re.IGNORECASE).rstrip("/")
 
 
 class OwnWords:

@@ -15,7 +15,17 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from qingtuan.identity.accounts import OWNER, is_key
-from qingtuan.identity.evidence import OwnWords, bare, evidence, urls_in, values_of, without_urls
+from qingtuan.identity.evidence import (
+    OwnWords,
+    addresses_in,
+    addresses_of,
+    beside_addresses,
+    evidence,
+    same_address,
+    typed,
+    values_of,
+    without_urls,
+)
 from qingtuan.identity.redaction import secrets_in
 from qingtuan.identity.scopes import Reader, Role
 from qingtuan.language import Words
@@ -210,9 +220,9 @@ def _sending_out(call: CallFacts) -> tuple[Risk, Words | None]:
         return Risk.READ, None
     counts = {name for name in call.labels if _is_small_count(call.arguments.get(name))}
     values = list(values_of(call.arguments, without=counts))
-    if not all(_given(url, call) for value in values for url in urls_in(value.text)):
+    if not all(_given(url, call) for value in values for url in addresses_of(value)):
         return Risk.ACT, _with_material(call, Words("这个网址不是你给的", "You did not give this address"))
-    own = all(_is_own(without_urls(value.text), call) for value in values)
+    own = all(_is_own(beside_addresses(value), call) for value in values)
     return Risk.READ, None if own else _not_own_words(call)
 
 
@@ -228,11 +238,11 @@ def _is_own(text: str, call: CallFacts) -> bool:
 
 def _given(url: str, call: CallFacts) -> bool:
     """Whether an address stands verbatim in the speaker's message or in a result of this turn. What people do not
-    type (`https://`, a closing slash) makes no difference."""
-    sought = bare(url)
-    if any(sought == bare(known) for text in (call.own_words, *call.results) for known in urls_in(text)):
+    type (`https://`, one closing slash) makes no difference."""
+    sought = same_address(url)
+    if any(sought in addresses_in(text) for text in (call.own_words, *call.results)):
         return True
-    return OwnWords(without_urls(call.own_words)).hold(sought)
+    return typed(url, without_urls(call.own_words))
 
 
 def _is_small_count(value: object) -> bool:
