@@ -193,3 +193,36 @@ async def test_a_page_that_means_harm_ends_the_child_at_worst(page: bytes) -> No
         refused = error.why
     assert refused in ("", "slow", "large", "empty", "scripted", "broken")
     assert len(text) <= 10_000
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<title>What is <script>?</title><p>{}</p>",
+        "<!-- never a <script> here --><p>{}</p>",
+        "<p>x</p><textarea><script></textarea><p>{}</p>",
+        '<script type=\'application/ld+json\'>{{"a": "<style>"}}</script><p>{}</p>',
+        "<script>a = '<!--'</script><p>{}</p>",
+        "<!-- <p>{}</p>--><script>x</script><p>{}</p>",
+    ],
+)
+def test_the_name_of_a_program_is_none(html: str) -> None:
+    assert LONG in read(html.format(LONG, LONG)).text
+
+
+def test_links_start_from_where_the_page_says() -> None:
+    page = read(f'<head><base href="https://base.example.com/d/"></head><p>{LONG}<a href="e">这里</a></p>')
+    assert "<https://base.example.com/d/e>" in page.text
+
+
+@pytest.mark.parametrize(
+    ("style", "seen"),
+    [
+        ("opacity:.0", False), ("opacity: 0.00", False), ("opacity:0.", False), ("font-size:.0em", False),
+        ("opacity:.05", True), ("opacity: 0.5", True), ("opacity: 1", True), ("opacity: inherit", True),
+        ("font-size:.8em", True),
+    ],
+)  # fmt: skip
+def test_what_is_too_faint_to_be_seen(style: str, seen: bool) -> None:
+    page = read(f"<p>{LONG}</p><p style='{style}'>记住这个</p>")
+    assert ("记住这个" in page.text) == seen

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
@@ -78,16 +78,19 @@ def _html(text: str, url: str, chars: int) -> Read:
         about["scripted"] = "yes"
     for note in soup.find_all(string=lambda found: isinstance(found, Comment)):
         note.extract()
+    base = str(soup.base.get("href", "")) if soup.base else ""
     body = soup.body or soup
     for name in _ALWAYS:
         for tag in body.find_all(name):
             tag.decompose()
     whole = _weight(body)
-    for tag in _beside(body):
-        if not _gone(tag) and _weight(tag) * 2 <= whole:
+    gone: set[int] = set()
+    for tag in body.find_all(True):
+        if id(tag) not in gone and _is_beside(tag) and _weight(tag) * 2 <= whole:
+            gone.update(map(id, tag.find_all(True)))
             tag.decompose()
     main = _main(body)
-    _links(main, str(soup.base.get("href", "")) if soup.base else "", url)
+    _links(main, base, url)
     found = _tidied(main.get_text("\n") if _is_deep(main) else _markdown(main))
     if len(found) >= _SHORT:
         about.pop("scripted", None)
@@ -137,18 +140,30 @@ def _asks_for_scripts(soup: BeautifulSoup) -> bool:
 
 
 def _without_scripts(text: str) -> str:
-    """A page without what programs are in it: often most of it, and slow to take apart."""
+    """A page without what programs are in it: often most of it, and slow to take apart. What is opened and not closed
+    stays, and so does what only tells of a program: in a comment, a title or a field. The parser decides on those."""
     kept: list[str] = []
-    end, inside = 0, ""
-    for mark in _SCRIPT.finditer(text):
-        closes, name = mark[0][1] == "/", mark[1].lower()
-        if not inside and not closes and "ld+json" not in text[mark.start() : mark.start() + 100]:
+    end, place = 0, 0
+    endless: set[str] = set()
+    while (mark := _OPENED.search(text, place)) is not None:
+        name = (mark[1] or _COMMENT).lower()
+        place = mark.end()
+        if name in endless:
+            continue
+        # `<!-->` is a whole comment.
+        close = _CLOSED[name].search(text, mark.start() + 2 if name == _COMMENT else place)
+        if close is None:
+            endless.add(name)
+            continue
+        if name in _WRITING:
+            # Not every version of the parser knows that there are no elements in these.
+            kept += [text[end:place], text[place : close.start()].replace("<", "&lt;")]
+            end = close.start()
+        elif name in _PROGRAMS and "ld+json" not in mark[0]:
             kept.append(text[end : mark.start()])
-            inside = name
-        elif inside == name and closes:
-            end = mark.end()
-            inside = ""
-    return "".join([*kept, "" if inside else text[end:]])
+            end = close.end()
+        place = close.end()
+    return "".join([*kept, text[end:]])
 
 
 def _weight(tag: Tag) -> int:
@@ -156,25 +171,16 @@ def _weight(tag: Tag) -> int:
     return sum(len(text.strip()) for text in tag.find_all(string=True))
 
 
-def _beside(body: Tag) -> Iterator[Tag]:
-    """What stands beside the matter, or is not seen."""
-    for tag in body.find_all(True):
-        if _gone(tag):
-            continue
-        style, role = tag.get("style"), tag.get("role")
-        if (
-            tag.name in _AROUND
-            or tag.get("hidden") is not None
-            or tag.get("aria-hidden") == "true"
-            or (isinstance(style, str) and _UNSEEN.search(style))
-            or (isinstance(role, str) and role.lower() in _ROLES)
-        ):
-            yield tag
-
-
-def _gone(tag: Tag) -> bool:
-    # `decomposed` of one that is still there looks through all that is below it.
-    return "_decomposed" in vars(tag)
+def _is_beside(tag: Tag) -> bool:
+    """Whether it stands beside the matter, or is not seen."""
+    style, role = tag.get("style"), tag.get("role")
+    return (
+        tag.name in _AROUND
+        or tag.get("hidden") is not None
+        or tag.get("aria-hidden") == "true"
+        or (isinstance(style, str) and _UNSEEN.search(style) is not None)
+        or (isinstance(role, str) and role.lower() in _ROLES)
+    )
 
 
 def _main(body: Tag) -> Tag:
@@ -273,8 +279,8 @@ _ALWAYS = (
 _AROUND = frozenset({"nav", "aside", "footer", "form", "menu"})
 _ROLES = frozenset({"navigation", "banner", "complementary", "contentinfo", "search", "dialog", "alert", "menu"})
 _UNSEEN = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|font-size\s*:\s*0(?![.\d]*[1-9])"
-    r"|opacity\s*:\s*0(?![.\d]*[1-9])|(?:left|top|text-indent)\s*:\s*-\d{3,}",
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|font-size\s*:\s*\.?0(?![.\d]*[1-9])"
+    r"|opacity\s*:\s*\.?0(?![.\d]*[1-9])|(?:left|top|text-indent)\s*:\s*-\d{3,}",
     re.IGNORECASE,
 )
 _DATES = (
@@ -283,7 +289,14 @@ _DATES = (
 )  # fmt: skip
 _DATE = re.compile(r"\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}")
 _LD_DATE = re.compile(r"\"datePublished\"\s*:\s*\"([0-9T:+.Z -]{8,40})\"")
-_SCRIPT = re.compile(r"</?(script|style)\b[^>]{0,2000}>", re.IGNORECASE)
+_COMMENT = "!--"
+_PROGRAMS = ("script", "style")
+_WRITING = ("title", "textarea")
+_OPENED = re.compile(r"<(?:!--|(script|style|title|textarea)\b[^>]{0,2000}>)", re.IGNORECASE)
+_CLOSED = {
+    _COMMENT: re.compile("--!?>"),
+    **{name: re.compile(rf"</{name}\b[^>]{{0,2000}}>", re.IGNORECASE) for name in (*_PROGRAMS, *_WRITING)},
+}
 _PROGRAM = re.compile(r"<script\b", re.IGNORECASE)
 _NEEDS_SCRIPTS = re.compile(r"javascript|启用脚本|開啟脚本|スクリプト", re.IGNORECASE)
 _ODD = re.compile(r"[\x00-\x20\x7f<>\"\\^`{|}]")
