@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.cli.conftest import CommandLine
-from tests.fakes.search_services import KEY, search_service
+from tests.fakes.search_services import search_service
 
 
 def found(line: CommandLine) -> dict[str, str]:
@@ -28,6 +28,3 @@ def test_what_is_set_is_tried(qingtuan: CommandLine) -> None:
         assert found(own) == {"name": "search", "state": "ok", "found": "searxng"}
         service.json_allowed = False
         assert "settings.yml" in found(own)["found"]
-        hired = own.with_(QINGTUAN_WEB__SEARCH="tavily", QINGTUAN_WEB__KEY="wrong")
-        assert "web.key" in found(hired)["found"]
-        assert found(hired.with_(QINGTUAN_WEB__KEY=KEY))["state"] == "ok"

@@ -15,7 +15,9 @@ from qingtuan.media.reading.process import Children
 from qingtuan.messages import Origin
 from qingtuan.net.fetcher import SafeFetcher
 from qingtuan.settings.web import Web
-from qingtuan.tools.tool import Tool, ToolResult
+from qingtuan.tools.tool import Tool, ToolResult, tools_of
+from qingtuan.web.tavily import Tavily
+from qingtuan.web.tools import WebSearching
 from tests.fakes.calling import context
 from tests.fakes.search_services import KEY, Searched, search_service
 
@@ -31,6 +33,9 @@ def service() -> Iterator[Searched]:
 
 
 def tool_of(service: Searched, kind: str, key: str | None = KEY) -> Tool:
+    if kind == "tavily":
+        assert key is not None
+        return tools_of(WebSearching(Tavily(SafeFetcher(), key, service.url)))[0]
     settings = Web.model_validate({"search": kind, "url": service.url, "key": key})
     return next(tool for tool in web_tools(settings, Children(), SystemClock()) if tool.name == "web_search")
 
@@ -173,3 +178,19 @@ async def test_the_way_to_the_own_service_leads_nowhere_else(service: Searched) 
     with pytest.raises(Exception, match="host"):
         await reading.run(context(), {"url": f"{service.url}/search?q=x&format=json", "part": 1})
     assert service.asked == []
+
+
+async def test_a_key_goes_to_the_service_that_it_is_for(service: Searched) -> None:
+    """The address of a SearXNG may be left in the settings."""
+    asked: list[str] = []
+
+    async def nowhere(host: str, port: int) -> list[str]:
+        asked.append(f"{host}:{port}")
+        raise OSError
+
+    settings = Web.model_validate({"search": "tavily", "url": service.url, "key": KEY})
+    backend = backend_of(settings, SafeFetcher(resolve=nowhere))
+    assert backend is not None
+    with pytest.raises(ToolFailed):
+        await backend.search("座位", 1, "zh")
+    assert (service.asked, asked) == ([], ["api.tavily.com:443"])

@@ -28,5 +28,5 @@ def backend_of(settings: Web, fetcher: SafeFetcher) -> Backend | None:
     if settings.search == "searxng" and settings.url:
         return SearXNG(fetcher, settings.url, key or None)
     if settings.search == "tavily" and key:
-        return Tavily(fetcher, key, settings.url)
+        return Tavily(fetcher, key)  # web.url is that of a SearXNG: the key is not for it
     return None

@@ -16,7 +16,7 @@ class Tavily:
     """The service behind a key."""
 
     def __init__(self, fetcher: SafeFetcher, key: str, url: str | None = None) -> None:
-        """`url` is from the settings, for a service that stands in for it."""
+        """`url` is given by tests alone, for a service that stands in for it: the settings name none."""
         self._url = (url or ADDRESS).rstrip("/")
         self._pages = fetcher
         self._fetcher = fetcher.allow_private_of(self._url) if url else fetcher
