@@ -172,3 +172,13 @@ async def test_tls_is_held_to_the_name(library: Any, tmp_path: Path) -> None:
             assert (await opened.get(server.url("/x", "a.example.com", "https"))).text == "safe"
             with pytest.raises(library.ConnectError):
                 await opened.get(server.url("/x", "b.example.com", "https"))
+
+
+async def test_what_is_too_large_to_be_sent_was_not_sent(
+    library: Any, server: RawHttp, fetcher: SafeFetcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qingtuan.net.streaming._LARGEST_REQUEST", 1000)
+    async with client(library, fetcher) as opened:
+        with pytest.raises(library.ConnectError):
+            await opened.post(server.url("/"), content=b"x" * 1001)
+    assert server.asked == []

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from qingtuan.errors import FetchFailed
 from qingtuan.language import Words
+from qingtuan.net.addresses import NotSent
 from qingtuan.net.answers import Limits, Reply
 from qingtuan.net.door import Asking
 from qingtuan.net.fetcher import Allow, SafeFetcher
@@ -63,7 +64,7 @@ class Streaming:
         """The answer to one request, whatever its status; a redirect is an answer, too.
 
         Raises:
-            NotSent: the address may not be asked for, or is out of reach.
+            NotSent: the address may not be asked for, or is out of reach, or the request is too large.
             Slow: it did not begin in time.
             FetchFailed: it broke off.
         """
@@ -83,7 +84,7 @@ async def _whole(body: AsyncIterator[bytes]) -> bytes | None:
     async for piece in body:
         found += piece
         if len(found) > _LARGEST_REQUEST:
-            raise FetchFailed(_LARGE)
+            raise NotSent(_LARGE)
     return bytes(found) or None
 
 
