@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import zlib
 from collections.abc import AsyncIterator
 
 import pytest
@@ -264,3 +266,36 @@ async def test_all_of_it_has_one_limit_of_time(server: RawHttp, fetcher: SafeFet
         async with asyncio.timeout(5):
             await fetcher.request("GET", server.url("/0"), limits=Limits(seconds=0.3))
     assert len(server.asked) < 5
+
+
+RAW = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+PACKED = {
+    "gzip": gzip.compress(b"y" * 5000),
+    "members": gzip.compress(b"y" * 2000) + gzip.compress(b"") + gzip.compress(b"y" * 3000) + b"\x00" * 9,
+    "deflate": zlib.compress(b"y" * 5000),
+    "raw deflate": RAW.compress(b"y" * 5000) + RAW.flush(),
+}
+
+
+@pytest.mark.parametrize("kind", PACKED)
+async def test_packed_bodies_are_unpacked_whole_or_not_at_all(server: RawHttp, fetcher: SafeFetcher, kind: str) -> None:
+    packed = PACKED[kind]
+    headers = {"Content-Encoding": "deflate" if "deflate" in kind else "gzip"}
+    url = server.body("/whole", packed, headers=headers)
+    assert (await fetcher.request("GET", url)).data == b"y" * 5000
+    head = f"HTTP/1.1 200 X\r\nContent-Encoding: {headers['Content-Encoding']}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    drops = b"".join(b"1\r\n" + bytes([byte]) + b"\r\n" for byte in packed)
+    server.answers["/drops"] = [head.encode() + drops + b"0\r\n\r\n"]
+    assert (await fetcher.request("GET", server.url("/drops"))).data == b"y" * 5000
+    assert (await fetcher.request("GET", server.body("/empty", b"", headers=headers))).data == b""
+    for length in (1, len(packed) // 2 if kind != "members" else 10, len(packed.rstrip(b"\x00")) - 12):
+        with pytest.raises(FetchFailed):
+            await fetcher.request("GET", server.body("/half", packed[:length], headers=headers))
+    with pytest.raises(FetchFailed):
+        await fetcher.request("GET", url, limits=Limits(size=4999))
+
+
+async def test_members_without_end_are_refused(server: RawHttp, fetcher: SafeFetcher) -> None:
+    url = server.body("/m", gzip.compress(b"") * 5000, headers={"Content-Encoding": "gzip"})
+    with pytest.raises(FetchFailed):
+        await fetcher.request("GET", url)

@@ -85,16 +85,17 @@ class Reply:
         announced = self._response.headers.get("content-length", "")
         if not self._bodiless and announced.isdecimal() and len(announced) < 20 and int(announced) > size:
             raise FetchFailed(_LARGE)
-        unpack = _unpacker(self._response.headers.get("content-encoding", ""))
+        unpacker = _Unpacker(self._response.headers.get("content-encoding", ""))
         left = size
         try:
             async for chunk in self._response.aiter_raw():
-                piece = unpack(chunk, left + 1)
+                piece = unpacker.unpack(chunk, left + 1)
                 left -= len(piece)
                 if left < 0:
                     raise FetchFailed(_LARGE)
                 if piece:
                     yield piece
+            unpacker.finish()
         except (httpx2.HTTPError, httpx2.StreamError) as error:
             raise FetchFailed(BROKEN, detail=repr(error), again=True) from None
 
@@ -150,23 +151,63 @@ def _shown(response: httpx2.Response) -> dict[str, str]:
     return shown
 
 
-def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
-    """What unpacks the chunks of a body, never more of it than asked for. We ask for nothing packed; some pack it all
-    the same."""
-    encoding = encoding.strip().lower()
-    if encoding in ("", "identity"):
-        return lambda chunk, _: chunk
-    if encoding not in ("gzip", "x-gzip", "deflate"):
-        raise FetchFailed(BROKEN, detail=f"packed as {encoding[:40]!r}")
-    unpacking = zlib.decompressobj(zlib.MAX_WBITS | 32)
+class _Unpacker:
+    """Unpacks the pieces of a body. We ask for nothing packed; some pack it all the same."""
 
-    def unpack(chunk: bytes, most: int) -> bytes:
-        try:
-            return unpacking.decompress(chunk, max(1, most))
-        except zlib.error as error:
-            raise FetchFailed(BROKEN, detail=repr(error)) from None
+    def __init__(self, encoding: str) -> None:
+        """Raises `FetchFailed`: it is packed in a way that is not known here."""
+        self._encoding = encoding.strip().lower()
+        if self._encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
+            raise FetchFailed(BROKEN, detail=f"packed as {self._encoding[:40]!r}")
+        self._plain = self._encoding in ("", "identity")
+        self._head = b""
+        self._now: zlib._Decompress | None = None
+        self._members = 0
 
-    return unpack
+    def unpack(self, chunk: bytes, most: int) -> bytes:
+        """What a piece of the body holds, never more of it than `most` (1 or more) bytes. Raises `FetchFailed`."""
+        if self._plain:
+            return chunk
+        found = bytearray()
+        while chunk and len(found) < most:
+            if self._now is None:
+                chunk = self._begin(chunk)
+                if self._now is None:
+                    break
+            try:
+                found += self._now.decompress(chunk, most - len(found))
+            except zlib.error as error:
+                raise FetchFailed(BROKEN, detail=repr(error)) from None
+            chunk = b""
+            if self._now.eof:
+                chunk, self._now = self._now.unused_data, None
+        return bytes(found)
+
+    def finish(self) -> None:
+        """Raise `FetchFailed` if the body broke off."""
+        if self._now is not None or self._head:
+            raise FetchFailed(BROKEN, detail="broke off", again=True)
+
+    def _begin(self, chunk: bytes) -> bytes:
+        """Begin with what is packed, or with another of its members, once there is enough to see how; gives what it
+        begins with. Zeros may stand behind a member."""
+        if self._members and not self._head:
+            chunk = chunk.lstrip(b"\x00")
+        self._head += chunk
+        if len(self._head) < 2:
+            return b""
+        if self._members == _MOST_MEMBERS:
+            raise FetchFailed(BROKEN, detail="too many members")
+        begun, self._head = self._head, b""
+        self._members += 1
+        # Some send what is in `deflate` without the head that belongs to it.
+        bare = (
+            self._encoding == "deflate"
+            and begun[:2] != _GZIP
+            and (begun[0] & 15 != 8 or (begun[0] * 256 + begun[1]) % 31)
+        )
+        self._now = zlib.decompressobj(-zlib.MAX_WBITS if bare else zlib.MAX_WBITS | 32)
+        return begun
 
 
 def _name(disposition: str) -> str:
@@ -185,6 +226,8 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MOST_HEADERS = 100
 _LONGEST_HEADER = 8192
 """Characters of the value of one."""
+_GZIP = b"\x1f\x8b"
+_MOST_MEMBERS = 1000
 _HIDDEN = frozenset({
     "connection", "keep-alive", "proxy-authenticate", "proxy-connection", "set-cookie", "set-cookie2", "te", "trailer",
     "transfer-encoding", "upgrade",
