@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import ssl
+import threading
 import zlib
 from collections.abc import AsyncIterator
+from typing import Any
 
+import httpx2
 import pytest
 
 from qingtuan.errors import FetchFailed
 from qingtuan.net.addresses import NotSent
+from qingtuan.net.door import usual_tls
 from qingtuan.net.fetcher import Limits, SafeFetcher
 from tests.fakes.raw_http import RawHttp, raw_http
 
@@ -299,3 +304,24 @@ async def test_members_without_end_are_refused(server: RawHttp, fetcher: SafeFet
     url = server.body("/m", gzip.compress(b"") * 5000, headers={"Content-Encoding": "gzip"})
     with pytest.raises(FetchFailed):
         await fetcher.request("GET", url)
+
+
+async def test_what_tls_trusts_is_read_once_and_beside_the_loop(
+    server: RawHttp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+    making = httpx2.create_ssl_context
+
+    def counted(**options: Any) -> ssl.SSLContext:
+        threads.append(threading.current_thread())
+        return making(**options)
+
+    monkeypatch.setattr(httpx2, "create_ssl_context", counted)
+    usual_tls.cache_clear()
+    url = server.body("/x", b"x")
+    for _ in range(2):
+        fetcher = SafeFetcher(trusted=frozenset({("127.0.0.1", server.port)}))
+        await fetcher.get(url)
+        await fetcher.allow_private_of(url).get(url)
+    assert len(threads) == 1
+    assert threads[0] is not threading.main_thread()

@@ -14,7 +14,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from qingtuan.errors import FetchFailed
@@ -73,7 +73,7 @@ class Door:
             raise NotSent(_METHOD)
         numbers = (await self._numbers(asking.address))[:_TRIES]
         if self.tls is None:
-            self.tls = httpx2.create_ssl_context(trust_env=False)
+            self.tls = await asyncio.to_thread(usual_tls)
         transport = httpx2.AsyncHTTPTransport(verify=self.tls, trust_env=False, http2=False)
         try:
             for number in numbers:
@@ -116,6 +116,15 @@ def sendable(headers: Mapping[str, str]) -> dict[str, str]:
         for name, value in headers.items()
         if name.lower() not in _OURS and _TOKEN.fullmatch(name) and _VALUE.fullmatch(value)
     }
+
+
+@cache
+def usual_tls() -> ssl.SSLContext:
+    """What connections trust that are told nothing else: one for the process, since reading it takes long enough to
+    hold up a loop."""
+    import httpx2
+
+    return httpx2.create_ssl_context(trust_env=False)
 
 
 class _System:
