@@ -157,3 +157,34 @@ def test_anything_has_a_value_or_a_sentence(expression: str) -> None:
     except (ArgumentsRefused, ToolFailed) as error:
         said = error.words.zh
     assert 0 < len(said) < 400
+
+
+@pytest.mark.parametrize(
+    ("expression", "result"),
+    [
+        ("1.001^3650", "≈38.4045605073795"),
+        ("(1+0.0345678/365)^3650", "≈1.4129244466331"),
+        ("0.9999^10000", "≈0.36786104643293"),
+        ("e^100", "≈2.68811714181614e+43"),
+        ("e^-100", "≈3.72007597602084e-44"),
+        ("10000*(1+0.05/12)^360", "≈44677.4431400613"),
+        ("(-1.001)^3651", "≈-38.4429650678868"),
+        ("(-1.001)^3650", "≈38.4045605073795"),
+        ("1.001^-3650", "≈0.0260385742419276"),
+        ("2x3", "6"), ("128x37", "4736"), ("(1+10^-40)^(10^40)", "≈2.71828182845905"),
+        ("2X(3)", "6"), ("2x√4", "4"), ("3x.5", "1.5"), ("3 x4", "12"), ("2xpi", None), ("0x10", None), ("10x3", "30"),
+    ],
+)  # fmt: skip
+def test_ordinary_powers_and_products(expression: str, result: str | None) -> None:
+    if result is None:
+        with pytest.raises(ArgumentsRefused):
+            value_of(expression)
+    else:
+        assert worked_out(expression) == result
+
+
+def test_what_is_small_and_not_exact_stays() -> None:
+    # Its denominator grows long, and it is far from nothing.
+    assert worked_out("sqrt(0.5)^59*sqrt(0.5)^41") == "≈8.88178419700125e-16"
+    assert worked_out("10^15*sqrt(0.5)^59*sqrt(0.5)^41") == "≈0.888178419700125"
+    assert worked_out("1-0.9999^3650") == "≈0.305816018939949"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Context, Decimal, DecimalException
+from decimal import Context, Decimal, DecimalException, Overflow
 from fractions import Fraction
 
 from qingtuan.errors import ToolFailed
@@ -25,10 +25,10 @@ class Number:
 
 
 def bounded(value: Fraction, *, exact: bool) -> Number:
-    """A number, if it is not too large. Raises `ToolFailed`."""
+    """A number, if it is not too large; one that is not exact is cut to 50 digits before that. Raises `ToolFailed`."""
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS:
-        if not exact and abs(value) < 1:
-            return Number(Fraction(0), exact=False)
+        if not exact:
+            return _roughly(lambda: decimal(Number(value)))
         raise ToolFailed(_LARGE)
     return Number(value, exact)
 
@@ -74,8 +74,22 @@ def power(base: Number, exponent: Number) -> Number:
         return Number(base.value ** (times_ % 2 + 2 if times_ else 0), exact)
     bits = max(base.value.numerator.bit_length(), base.value.denominator.bit_length())
     if abs(times_) * max(1, bits - 1) > MOST_BITS:
-        raise ToolFailed(_LARGE)
+        return _raised(base.value, times_)
     return bounded(base.value**times_, exact=exact)
+
+
+def _raised(base: Fraction, times_: int) -> Number:
+    """A power with more digits than there is room for. Raises `ToolFailed`: it is too large, or too close to zero."""
+    if times_.bit_length() > _LONGEST_EXPONENT:
+        raise ToolFailed(_LARGE)
+    # Each digit of the exponent costs one of the base.
+    wide = Context(prec=CONTEXT.prec + _LONGEST_EXPONENT // 3, Emax=CONTEXT.Emax, Emin=CONTEXT.Emin)
+    found = _roughly(
+        lambda: CONTEXT.plus(wide.power(wide.divide(Decimal(base.numerator), Decimal(base.denominator)), times_))
+    )
+    if not found.value:
+        raise ToolFailed(_LARGE)
+    return found
 
 
 def _rooted(base: Number, exponent: Number) -> Number:
@@ -112,6 +126,8 @@ def decimal(number: Number) -> Decimal:
 def _roughly(work: Callable[[], Decimal]) -> Number:
     try:
         found = work()
+    except Overflow:
+        raise ToolFailed(_LARGE) from None
     except DecimalException:
         raise ToolFailed(_UNDEFINED) from None
     if not found.is_finite():
@@ -201,6 +217,8 @@ CONTEXT = Context(prec=50, Emax=999_999, Emin=-999_999)
 PI = Number(Fraction(Decimal("3.14159265358979323846264338327950288419716939937510")), exact=False)
 E = Number(Fraction(Decimal("2.71828182845904523536028747135266249775724709369996")), exact=False)
 _LARGEST_FACTORIAL = 900
+_LONGEST_EXPONENT = 200
+"""Bits."""
 _MOST_PLACES = 100
 
 FUNCTIONS: Mapping[str, tuple[int, int, Callable[..., Number]]] = {

@@ -117,6 +117,8 @@ def _with_units(text: str, place: int, digits: Fraction, end: int) -> tuple[Frac
 
 
 def _other(text: str, place: int) -> Token | None:
+    if _TIMES.match(text, place):
+        return Token("sign", "*", place)
     if found := _NAME.match(text, place):
         name = found[0].lower()
         if found[0] in ("x", "X"):
@@ -133,6 +135,8 @@ def _length(text: str, token: Token) -> int:
         return len(token.text)
     if token.sort == "name":
         return len(token.text)
+    if _TIMES.match(text, token.place):
+        return 1
     if found := _NAME.match(text, token.place):
         return len(found[0])
     return next(len(sign) for sign, _ in _SIGNS if text.startswith(sign, token.place))
@@ -152,6 +156,8 @@ _SIGNS = (
 _UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "亿": 100_000_000}
 _DIGITS = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d{1,4}(?![a-z0-9]))?|\.\d+", re.ASCII | re.IGNORECASE)
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|" + _DIGITS.pattern, re.ASCII | re.IGNORECASE)
+_TIMES = re.compile(r"(?<!^0)(?<![^\d.]0)[xX](?=[\d(.√])", re.ASCII)
+"""An x between numbers; 0x10 is no product."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,20}")
 
 _LONG = Words(f"算式太长，最多 {LONGEST} 个字。", f"The expression is longer than {LONGEST} characters.")
