@@ -121,6 +121,8 @@ class Colleague:
     released: asyncio.Event = field(default_factory=asyncio.Event)
     card: dict[str, Any] = field(default_factory=dict)
     """What the card says; may be changed while it runs."""
+    instead: Callable[[Send], Awaitable[None]] | None = None
+    """Answers every call instead of it, if there is one."""
     _server: Server | None = None
 
     @property
@@ -161,6 +163,8 @@ class Colleague:
             await respond(send, 200, json.dumps(self.card).encode())
         elif self.key and headers.get(b"authorization", b"").decode() != f"Bearer {self.key}":
             await respond(send, 401, b"{}")
+        elif self.instead is not None:
+            await self.instead(send)
         else:
             await self._app(scope, receive, send)
 

@@ -212,7 +212,7 @@ class Agent:
             async with asyncio.timeout(self.config.timeout):
                 await waiting
         except TimeoutError:
-            if not gathered.task:
+            if not gathered.pending:
                 raise OutcomeUnknown(self._named(_NO_ANSWER)) from None
         except asyncio.CancelledError:
             self._give_up(called, gathered, context)
@@ -229,11 +229,12 @@ class Agent:
             raise ServerDown(_not_asked(self.config.name, _NO_KEY.filled(variable=self.config.missing)))
 
     def _failed(self, failure: Failure, gathered: Gathered, talk: Talk, context: ToolContext) -> None:
-        """A failed call: raise what there is to say of it, unless there is a task to be asked about later."""
+        """A failed call: raise what there is to say of it, unless it left a task to be asked about later. Where nothing
+        came of it the talk stays as it was: what was to be said can be said again."""
         words = self._named(failure.words)
-        if gathered.task and not failure.final:
+        if gathered.pending and not failure.final:
             return
-        if talk.task:
+        if talk.task and failure.final:
             # It will hear no more of that task: what is said next begins anew, in the same talk.
             self._around.talks.note(context.call, self.config.name, Talk(context=talk.context))
         raise (OutcomeUnknown if failure.sent else ToolFailed)(words, detail=failure.detail)

@@ -43,6 +43,8 @@ class Gathered:
     """What it said last of how it stands."""
     artifacts: dict[str, list[Piece]] = field(default_factory=dict)
     events: int = 0
+    heard: bool = False
+    """Whether anything came of this call; the names may be known from an earlier one."""
     _chars: int = 0
 
     def count(self) -> None:
@@ -69,6 +71,11 @@ class Gathered:
         self.artifacts = {}
         for name, pieces in artifacts.items():
             self.put(name, pieces, append=False)
+
+    @property
+    def pending(self) -> bool:
+        """Whether there is a task that can be asked about later, by what came of this call."""
+        return self.heard and bool(self.task)
 
     @property
     def over(self) -> bool:

@@ -197,7 +197,8 @@ def _take(event: StreamResponse, gathered: Gathered, report: Callable[[str], Non
             _names(made.context_id, made.task_id, gathered)
             gathered.put(made.artifact.artifact_id[:_LONGEST_ID], _pieces(made.artifact.parts), append=made.append)
         case _:
-            pass
+            return
+    gathered.heard = True
 
 
 def _take_task(task: Task, gathered: Gathered, report: Callable[[str], None]) -> None:
@@ -205,6 +206,7 @@ def _take_task(task: Task, gathered: Gathered, report: Callable[[str], None]) ->
     if task.artifacts:
         gathered.replace_all({one.artifact_id[:_LONGEST_ID]: _pieces(one.parts) for one in task.artifacts})
     _take_status(task.status, gathered, report)
+    gathered.heard = True
 
 
 def _take_status(status: TaskStatus, gathered: Gathered, report: Callable[[str], None]) -> None:
