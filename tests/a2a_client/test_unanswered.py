@@ -65,3 +65,22 @@ async def test_nor_is_who_does_not_tell_how_far_it_is(tmp_path: Path) -> None:
             colleague.released.set()
             assert "慢慢做好了" in await chat.ask("好了没有")
         assert [heard.text for heard in colleague.heard] == ["慢慢做"]
+
+
+async def nothing(send: Send) -> None:
+    """A stream that ends before it has begun."""
+    headers = [(b"content-type", b"text/event-stream")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def test_a_stream_that_says_nothing_is_no_work_that_goes_on(tmp_path: Path) -> None:
+    async with Colleague() as colleague:
+        chat = Asking(tmp_path, colleague.url)
+        async with chat:
+            colleague.instead = nothing
+            told = await chat.ask("周三谁有空")
+            assert "还在做" not in told
+            assert chat.statuses[-1] == "unknown"
+            colleague.instead = None
+            assert "听到了：周三谁有空" in await chat.ask("周三谁有空")

@@ -90,8 +90,11 @@ class Line:
             gathered.state = "working"
             with _Failing():
                 await self._follow(client.send_message(request), gathered, report)
-        if not gathered.over and gathered.task:
-            await self.wait(gathered, report)
+        if gathered.over:
+            return
+        if not gathered.task:
+            raise Failure(GARBLED, sent=True)  # neither an answer nor anything to be asked about later
+        await self.wait(gathered, report)
 
     async def wait(self, gathered: Gathered, report: Callable[[str], None]) -> None:
         """Look at the open task, ever more slowly, until there is nothing to wait for. Raises `Failure`."""
