@@ -199,7 +199,7 @@ class Agent:
         from qingtuan.a2a_client.calling import Line  # heavy
 
         around = self._around
-        talk = around.talks.of(context.session, self.config.name)
+        talk = around.talks.of(context.session, context.reader.person, self.config.name)
         goes_on = talk.state in ("working", "login")
         gathered = Gathered(context=talk.context, task=talk.task if talk.state != "answered" else "")
         called = Line(self.config, card, around.fetcher, around.clock, hops)

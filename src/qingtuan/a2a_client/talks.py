@@ -1,4 +1,4 @@
-"""How the talk of each session with an agent can be gone on with.
+"""How the talk of each person with an agent can be gone on with, in the session where they have it.
 
 agent.answered  {agent, context, task, state}
 """
@@ -34,8 +34,8 @@ def project(database: Database, event: Event) -> None:
         database.execute("DELETE FROM agent_talks")
     elif event.kind is Kind.AGENT_ANSWERED:
         database.execute(
-            "INSERT OR REPLACE INTO agent_talks (session, agent, event) VALUES (?, ?, ?)",
-            (event.place.session, event.payload["agent"], event.id),
+            "INSERT OR REPLACE INTO agent_talks (session, person, agent, event) VALUES (?, ?, ?, ?)",
+            (event.place.session, event.place.person or "", event.payload["agent"], event.id),
         )
 
 
@@ -65,9 +65,11 @@ class Talks:
     def __init__(self, log: Log) -> None:
         self._log = log
 
-    def of(self, session: str, agent: str) -> Talk:
-        """Where the talk of a session with an agent stands."""
-        row = self._log.database.row("SELECT event FROM agent_talks WHERE session = ? AND agent = ?", (session, agent))
+    def of(self, session: str, person: str, agent: str) -> Talk:
+        """Where the talk of a person with an agent stands in a session: in a group, others have their own."""
+        row = self._log.database.row(
+            "SELECT event FROM agent_talks WHERE session = ? AND person = ? AND agent = ?", (session, person, agent)
+        )
         event = self._log.get(row["event"]) if row else None
         if event is None or event.forgotten:
             return Talk()

@@ -26,10 +26,11 @@ CREATE TABLE pinned_agents (
     event TEXT NOT NULL REFERENCES events (id)
 ) STRICT;
 
--- How the talk of a session with another agent can be gone on with.
+-- How the talk of a person with another agent can be gone on with, in the session where they have it.
 CREATE TABLE agent_talks (
     session TEXT NOT NULL,
+    person  TEXT NOT NULL,
     agent   TEXT NOT NULL,
     event   TEXT NOT NULL REFERENCES events (id),
-    PRIMARY KEY (session, agent)
+    PRIMARY KEY (session, person, agent)
 ) STRICT;
