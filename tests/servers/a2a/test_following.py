@@ -10,6 +10,9 @@ import pytest
 from a2a.types import CancelTaskRequest, SendMessageRequest, SubscribeToTaskRequest, TaskState
 
 from qingtuan.events.kinds import Kind
+from qingtuan.messages import Space
+from qingtuan.servers.a2a import handler
+from qingtuan.servers.a2a.entry import AgentEntry
 from tests.fakes.agents import Asked, answer_of, message
 from tests.fakes.booking import SEAT, Bookings
 from tests.fakes.conversation import OWNER
@@ -149,3 +152,47 @@ async def test_all_who_follow_are_told_the_same_in_the_same_order(booking: Asked
     assert found[0] == found[1] == found[2]
     assert found[0][-1] == TaskState.TASK_STATE_COMPLETED
     assert WORKING in found[0]
+
+
+@pytest.mark.parametrize("rest", [True, False])
+async def test_a_stop_ends_who_follows_at_once(booking: Asked, rest: bool) -> None:
+    task = await booking.ask("帮我约座位")
+    body = {"jsonrpc": "2.0", "id": 1, "method": "SubscribeToTask", "params": {"id": task.id}}
+    if rest:
+        request = booking.http.stream(
+            "POST", f"{booking.base}/a2a/rest/tasks/{task.id}:subscribe", headers=booking.headers()
+        )
+    else:
+        request = booking.http.stream("POST", f"{booking.base}/a2a", json=body, headers=booking.headers())
+    async with request as answer:
+        lines = answer.aiter_lines()
+        assert task.id in await anext(lines)
+        booking.entries.pause()
+        await asyncio.wait_for(booking.entries.rest(), 5)
+        assert not any("COMPLETED" in line for line in [line async for line in lines])
+
+
+async def test_what_is_answered_with_an_end_is_answered_at_a_stop(asked: Asked) -> None:
+    asked.chat.model(on_user("慢", Reply("想好了。", delay=0.5)), when(lambda _: True, "[]"))
+    begun = asyncio.Event()
+    asked.chat.app.kit.record.log.listen(lambda event: begun.set() if event.kind is Kind.TURN_STARTED else None)
+    asking = asyncio.ensure_future(asked.ask("慢慢想"))
+    await begun.wait()
+    asked.entries.pause()
+    await asyncio.wait_for(asked.entries.rest(), 20)
+    assert answer_of(await asking) == "想好了。"
+
+
+async def test_a_stream_that_lasted_long_ends_and_leaves_its_reader_alone(
+    booking: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handler, "_STREAM_PATIENCE", 0.05)
+    task = await booking.ask("帮我约座位")
+    [entry] = [one for one in booking.entries._entries if isinstance(one, AgentEntry)]
+    assert entry._tasks is not None
+    [known] = [one for one in entry._tasks._book.of(Space("private", "a2a:doudou")) if one.id == task.id]
+    seen = 0
+    async for _ in handler.Handler(entry._tasks, entry._ports)._updates(known, None):
+        seen += 1
+        await asyncio.sleep(0.2)  # longer than the stream lasts
+    assert seen == 1

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, MutableMapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from qingtuan.channels.entry import Asgi
@@ -27,12 +28,15 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 CALLER, BODY, RAW = "qingtuan.caller", "qingtuan.body", "qingtuan.raw"
 """Where the front puts what it found, for what is behind it: a `Caller`, the JSON of the body, and its bytes."""
+LASTS = "qingtuan.lasts"
+"""Where the front puts what is called without arguments by whoever finds that an answer has no end of its own: it is
+ended when nobody is let in any more."""
 OPEN = frozenset({"/health", "/openapi.json", "/docs"})
 """What of the HTTP channel needs no key."""
 _KINDS = frozenset({"application/json", "application/a2a+json"})
 """Types of bodies that are JSON."""
 ENDLESS = frozenset({("GET", "/chat"), ("GET", "/mcp")})
-"""What is answered for as long as the caller wants."""
+"""What is answered for as long as the caller wants, whatever is in it."""
 SIGNED = "/image/"
 """Below this, the address itself is the key."""
 
@@ -130,8 +134,16 @@ class Front:
         """Let nobody in any more, and end what has no end of its own."""
         self.closing = True
         for task in self._endless:
-            self._ending[task] = problems.STOPPING
-            task.cancel()
+            self._halt(task)
+
+    def _lasts(self, task: asyncio.Task[None]) -> None:
+        self._endless.add(task)
+        if self.closing:
+            self._halt(task)
+
+    def _halt(self, task: asyncio.Task[None]) -> None:
+        self._ending[task] = problems.STOPPING
+        task.cancel()
 
     async def rest(self) -> None:
         """Wait until everything that is open has been answered."""
@@ -163,8 +175,9 @@ class Front:
             raise Declined(problems.TOO_MANY_OPEN)
         work = asyncio.create_task(self._let_in(caller, scope, receive, answer))
         self._open[name].add(work)
+        scope[LASTS] = partial(self._lasts, work)
         if (scope["method"], path) in ENDLESS:
-            self._endless.add(work)
+            self._lasts(work)
         try:
             await asyncio.wait([work])
             if (why := self._ending.get(work)) is not None:

@@ -35,7 +35,7 @@ from a2a.utils.errors import (
 from a2a.utils.task import decode_page_token, encode_page_token, validate_history_length, validate_page_size
 from starlette.requests import Request
 
-from qingtuan.channels.http.front import CALLER, Caller
+from qingtuan.channels.http.front import CALLER, LASTS, Caller
 from qingtuan.errors import NotAllowed, StorageFailed
 from qingtuan.servers.a2a.book import AgentTask
 from qingtuan.servers.a2a.ports import Ports
@@ -61,11 +61,12 @@ _STREAM_PATIENCE = 3600.0
 
 
 class Contexts(DefaultServerCallContextBuilder):
-    """Puts who calls, as the front found it, beside each call."""
+    """Puts who calls, as the front found it, beside each call, and by what the front is told that an answer lasts."""
 
     def build(self, request: Request) -> ServerCallContext:
         context = super().build(request)
         context.state["caller"] = request.scope[CALLER]
+        context.state["lasts"] = request.scope[LASTS]
         return context
 
 
@@ -96,6 +97,7 @@ class Handler(Unoffered):
         if isinstance(asked, Task):
             yield asked
             return
+        context.state["lasts"]()
         async with aclosing(self._updates(asked, _history(params.configuration))) as updates:
             async for update in updates:
                 yield update
@@ -156,22 +158,20 @@ class Handler(Unoffered):
     # Following
 
     async def _updates(self, task: AgentTask, history: int | None) -> AsyncGenerator[Update]:
-        """The task, then what becomes of it, until it is over."""
-        first = True
-        try:
-            async with asyncio.timeout(_STREAM_PATIENCE), aclosing(self._tasks.follow(task)) as standings:
-                async for now in standings:
-                    if first:
-                        yield await task_of(now, self._ports, history, artifacts=now.over)
-                        first = False
-                        continue
-                    for artifact in await artifacts_of(now, self._ports):
-                        yield TaskArtifactUpdateEvent(
-                            task_id=task.id, context_id=task.context, artifact=artifact, last_chunk=True
-                        )
-                    yield TaskStatusUpdateEvent(task_id=task.id, context_id=task.context, status=status_of(now))
-        except TimeoutError:
-            return  # whoever still wants to know subscribes anew
+        """The task, then what becomes of it, until it is over, or for an hour: whoever still wants to know by then
+        subscribes anew."""
+        first, until = True, asyncio.get_running_loop().time() + _STREAM_PATIENCE
+        async with aclosing(self._tasks.follow(task)) as standings:
+            while (now := await _next(standings, until)) is not None:
+                if first:
+                    yield await task_of(now, self._ports, history, artifacts=now.over)
+                    first = False
+                    continue
+                for artifact in await artifacts_of(now, self._ports):
+                    yield TaskArtifactUpdateEvent(
+                        task_id=task.id, context_id=task.context, artifact=artifact, last_chunk=True
+                    )
+                yield TaskStatusUpdateEvent(task_id=task.id, context_id=task.context, status=status_of(now))
 
     @validate_request_params
     async def on_subscribe_to_task(
@@ -180,6 +180,7 @@ class Handler(Unoffered):
         task = self._found(_caller(context), params.id)
         if self._tasks.standing(task).over:
             raise UnsupportedOperationError("the task has ended")
+        context.state["lasts"]()
         async with aclosing(self._updates(task, None)) as updates:
             async for update in updates:
                 yield update
@@ -249,6 +250,16 @@ class Handler(Unoffered):
         if task is None:
             raise TaskNotFoundError
         return task
+
+
+async def _next(standings: AsyncGenerator[Standing], until: float) -> Standing | None:
+    """The next of them; None if there is no more, or none by then, in the loop's time. The time is measured here and
+    not around what is yielded: there it would end whatever the reader is at."""
+    try:
+        async with asyncio.timeout_at(until):
+            return await anext(standings, None)
+    except TimeoutError:
+        return None
 
 
 def _caller(context: ServerCallContext) -> Caller:
