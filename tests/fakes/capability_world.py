@@ -115,6 +115,7 @@ class CapabilityWorld:
         sandbox: Sandbox | None = None,
         clock: ManualClock | None = None,
         headers: Mapping[str, Mapping[str, str]] | None = None,
+        shipped: Sequence[Definition] = (),
     ) -> None:
         self.folder = folder / "capabilities"
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -135,6 +136,7 @@ class CapabilityWorld:
                 rules=Rules(resident=resident),
                 headers=lambda: headers or {},
                 tell=lambda key, words: self.told.append((key, words)),
+                shipped=shipped,
             )
         )
 

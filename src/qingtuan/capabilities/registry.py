@@ -149,23 +149,33 @@ class Capabilities:
         return fetched
 
     async def rollback(self, name: str, version: int, by: By) -> Deployed:
-        """Store a version that equals an older one; also of a capability that was deleted.
+        """Store a version that equals an older one which counted once; also of a capability that was deleted.
 
         Raises:
-            NotThere: there is no such version.
+            NotThere: there is no such version, or it never counted.
+            DefinitionRefused: it does not compile, or its cases do not pass.
+            ToolFailed: there is no sandbox.
         """
-        old = next((one for one in self.history(name) if one.number == version), None)
-        if old is None:
-            raise NotThere(Words(f"{name} 没有版本 {version}。", f"{name} has no version {version}."))
-        definition = self.definition(old)
+        definition = self.definition(self._once_counted(name, version))
+        fetched = await self.check(definition, reaching=by.sure)
         async with self._writing:
+            await self._folders.look_at(name, self._ledger.get(name))
+            old = self._once_counted(name, version)  # it may have been erased while it was tried
             held = self._alive(name)
-            if held is not None and held.version.hash == definition.hash:
+            if held is not None and held.version.hash == old.hash:
                 return Deployed(name, held.version.number, waits=False, same=True)
             by = By(by.person, by.sure, "rollback", by.place, old.origin, by.cause)
-            event = self._ledger.deploy(definition, by, waits=not by.sure, note=f"as v{version}")
+            event = self._ledger.deploy(definition, by, waits=not by.sure, note=f"as v{version}", fetched=fetched)
             await self._settled(name)
             return self._deployed(name, event.payload["version"])
+
+    def _once_counted(self, name: str, number: int) -> Version:
+        found = next((one for one in self.history(name) if one.number == number), None)
+        if found is None:
+            raise NotThere(Words(f"{name} 没有版本 {number}。", f"{name} has no version {number}."))
+        if found.counted is None:
+            raise NotThere(_NEVER_COUNTED.filled(name=name, number=number))
+        return found
 
     async def approve(self, name: str, by: By, code: str) -> Deployed:
         """Let the version count that waits and that `code` stands for, exactly as it was shown over what it was shown.
@@ -460,6 +470,10 @@ def _overtaken(number: int, over: int) -> Words:
 
 
 _OWNER_DECIDES = Words("这要主人自己来定。", "The owner decides this.")
+_NEVER_COUNTED = Words(
+    "{name} 的版本 {number} 从来没有被同意过，不能回到它。",
+    "{name} version {number} was never approved, so there is no going back to it.",
+)
 _NOT_WAITING = Words("没有在等的。", "Nothing waits.")
 _OTHER_CODE = Words(
     "这个代码对不上：等着的变了，或者正在用的变了。重新看过，再用新的代码。",
