@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from qingtuan.capabilities.disk import Disk
+from qingtuan.capabilities.folders import Folders
+from qingtuan.capabilities.store import Store
 from qingtuan.errors import NotAllowed, NotThere
+from qingtuan.events.kinds import Kind
+from qingtuan.storage.git import Repository
 from tests.fakes.capability_world import MEMBER, OWNER, PROGRAM, CapabilityWorld, adder
 
 ECHO = "// does: echo\nexport default (input) => input\n"
@@ -158,6 +163,46 @@ async def test_when_the_whole_folder_was_lost_everything_is_put_back(tmp_path: P
     assert (await again.call("adder", a=1, b=2)).value == 3
     assert again.file("adder").exists()
     assert again.git("status", "--porcelain") == ""
+
+
+async def lost_and_cut_off(folder: Path) -> CapabilityWorld:
+    """The folder of three was lost, and whoever put it back died after the first."""
+    world = CapabilityWorld(folder)
+    for name in ("aa1", "bb1", "cc1"):
+        await world.registry.deploy(adder(name, cases=()), OWNER)
+    shutil.rmtree(world.folder)
+    world.folder.mkdir()
+    store = Store(world.ledger, Disk(world.folder), Repository(world.folder, world.clock), world.clock)
+    folders = Folders(world.ledger, store, world.clock, lambda: (), lambda _key, _words: None)
+    await folders.look_at("aa1", world.ledger.get("aa1"))
+    return CapabilityWorld(folder)
+
+
+async def test_putting_back_what_was_lost_may_be_cut_off(tmp_path: Path) -> None:
+    again = await lost_and_cut_off(tmp_path)
+    await again.registry.start()
+    assert [held.name for held in again.registry.all()] == ["aa1", "bb1", "cc1"]
+    assert again.log.of_kind(Kind.CAPABILITY_DELETED) == []
+    assert again.git("ls-tree", "--name-only", "HEAD").split() == ["aa1", "bb1", "cc1"]
+    assert again.git("status", "--porcelain") == ""
+
+
+async def test_after_that_a_folder_that_is_removed_is_a_deletion_again(tmp_path: Path) -> None:
+    again = await lost_and_cut_off(tmp_path)
+    await again.registry.start()
+    shutil.rmtree(again.folder / "cc1")
+    await again.registry.look()
+    assert [held.name for held in again.registry.all()] == ["aa1", "bb1"]
+
+
+async def test_a_folder_that_the_owners_own_git_removed_is_a_deletion(tmp_path: Path) -> None:
+    world = await deployed(tmp_path)
+    await world.registry.deploy(adder("other", cases=()), OWNER)
+    world.git("rm", "-rq", "adder")
+    world.git("-c", "user.name=me", "-c", "user.email=me@localhost", "commit", "-qam", "mine")
+    again = CapabilityWorld(tmp_path)
+    await again.registry.start()
+    assert [held.name for held in again.registry.all()] == ["other"]
 
 
 async def test_an_edit_is_not_lost_to_a_deployment(tmp_path: Path) -> None:

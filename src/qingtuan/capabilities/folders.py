@@ -32,7 +32,8 @@ class Folders:
         self._troubles: dict[str, QingtuanError] = {}
         self._prepared = False
         self._lost: set[str] = set()
-        """Names that stood in a repository that is gone as a whole: nobody deleted those one by one."""
+        """Names of which the history knows nothing: it was lost, with their folders or without, and nobody deleted
+        those one by one. Whoever put them back may have been cut off."""
 
     @property
     def troubles(self) -> Mapping[str, QingtuanError]:
@@ -73,7 +74,8 @@ class Folders:
             await self.prepare()
             found = self._store.disk.read(name)
             if self._store.look(name, found, held) == "ours" or self._says(name, held):
-                await self._store.settle(name, held)
+                await self._store.settle(name, held, again=name in self._lost)
+                self._lost.discard(name)
                 self._stamps[name] = self._store.disk.stamp(name)
         except StorageFailed as error:
             self._trouble(name, error)
@@ -82,6 +84,7 @@ class Folders:
         """Let the folder hold what counts, whatever somebody wrote there. Raises `StorageFailed`."""
         await self.prepare()
         await self._store.settle(name, held, again=True)
+        self._lost.discard(name)
         self._stamps[name] = self._store.disk.stamp(name)
         self._trouble(name, None)
 
@@ -104,10 +107,10 @@ class Folders:
         if self._prepared and self._store.has_history:
             return
         if not self._store.has_history:
-            self._lost = set(self._ledger.standings())
             self._stamps.clear()
             self._store.forget_history()
         await self._store.repository.prepare()
+        self._lost = await self._store.unknown(self._ledger.standings())
         self._prepared = True
 
     async def _take_in(self, name: str, held: Held | None) -> None:

@@ -8,12 +8,12 @@ hand; it is never written over.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from qingtuan.capabilities.definition import Definition, DefinitionRefused
 from qingtuan.capabilities.disk import Disk, Found
-from qingtuan.capabilities.folder import FILES, definition_of, files_of
+from qingtuan.capabilities.folder import FILES, MANIFEST, definition_of, files_of
 from qingtuan.capabilities.ledger import Held, Ledger, Standing, Version
 from qingtuan.clock import Clock
 from qingtuan.identity.accounts import OWNER
@@ -53,6 +53,15 @@ class Store:
     def has_history(self) -> bool:
         """Whether there is a repository."""
         return (self.disk.folder / ".git").exists()
+
+    async def unknown(self, names: Iterable[str]) -> set[str]:
+        """Those of which the history never held anything. Raises `StorageFailed`."""
+        repository = self.repository
+        if await repository.head() is None:
+            return set(names)
+        held = {path.partition("/")[0] for path in await repository.tree()}
+        missing = [name for name in names if name not in held]
+        return {name for name in missing if not await repository.log(f"{name}/{MANIFEST}", limit=1)}
 
     async def settle(self, name: str, held: Held | None, *, again: bool = False) -> None:
         """Let folder and history hold what counts. For a folder that holds nothing by hand. `again` also where that was
