@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -271,3 +272,17 @@ async def test_a_new_folder_that_is_turned_down_goes(tmp_path: Path) -> None:
     await world.registry.reject("sum", OWNER, waiting.version.number)
     assert not (world.folder / "sum").exists()
     assert world.registry.history("sum")[0].number == 1
+
+
+@pytest.mark.parametrize("newer", ["// does: fail\nexport default (input) => input\n", "\u202e not to be read"])
+async def test_turning_an_edit_down_leaves_a_newer_one_alone(tmp_path: Path, newer: str) -> None:
+    world = await deployed(tmp_path)
+    world.file("adder").write_text(ECHO, "utf-8")
+    await world.registry.look()
+    (waiting,) = world.registry.waiting()
+    world.file("adder").write_text(newer, "utf-8")
+    with suppress(NotThere):
+        await world.registry.reject("adder", OWNER, waiting.version.number)
+    assert world.file("adder").read_text("utf-8") == newer
+    assert waiting.version.number not in [one.version.number for one in world.registry.waiting()]
+    assert world.warnings()[-1] in ("capability adder edited", "capability adder folder")

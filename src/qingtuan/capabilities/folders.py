@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from qingtuan.capabilities.bounds import faults
 from qingtuan.capabilities.definition import Definition, DefinitionRefused
 from qingtuan.capabilities.disk import Stamp
-from qingtuan.capabilities.ledger import BY_HAND, By, Held, Ledger
+from qingtuan.capabilities.ledger import BY_HAND, By, Held, Ledger, Version
 from qingtuan.capabilities.store import Store
 from qingtuan.clock import Clock
 from qingtuan.errors import QingtuanError, StorageFailed
@@ -73,16 +73,20 @@ class Folders:
         try:
             await self.prepare()
             found = self._store.disk.read(name)
-            if self._store.look(name, found, held) == "ours" or self._says(name, held):
+            counts = held.version.hash if held is not None else None
+            if self._store.look(name, found, held) == "ours" or self._reads(name, counts):
                 await self._store.settle(name, held, again=name in self._lost)
                 self._lost.discard(name)
                 self._stamps[name] = self._store.disk.stamp(name)
         except StorageFailed as error:
             self._trouble(name, error)
 
-    async def put_back(self, name: str, held: Held | None) -> None:
-        """Let the folder hold what counts, whatever somebody wrote there. Raises `StorageFailed`."""
+    async def put_back(self, name: str, held: Held | None, edited: Version) -> None:
+        """Let the folder hold what counts in place of an edit that was turned down; what else somebody wrote there by
+        now is left as it is. Raises `StorageFailed`."""
         await self.prepare()
+        if not self._reads(name, edited.hash):
+            return
         await self._store.settle(name, held, again=True)
         self._lost.discard(name)
         self._stamps[name] = self._store.disk.stamp(name)
@@ -153,10 +157,10 @@ class Folders:
             self._ledger.deploy(definition, BY_HAND, waits=True, note="edited by hand")
         self._tell(f"capability {definition.name} edited", _EDITED.filled(name=definition.name))
 
-    def _says(self, name: str, held: Held | None) -> bool:
-        """Whether the files that stand there say what counts, in whatever words."""
+    def _reads(self, name: str, wanted: str | None) -> bool:
+        """Whether the files that stand there say what has this hash, in whatever words."""
         try:
-            return held is not None and self._store.read(name, self._store.disk.read(name)).hash == held.version.hash
+            return self._store.read(name, self._store.disk.read(name)).hash == wanted
         except DefinitionRefused:
             return False
 

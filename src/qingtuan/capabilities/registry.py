@@ -198,7 +198,8 @@ class Capabilities:
             return Deployed(name, waiting.version.number, waits=False)
 
     async def reject(self, name: str, by: By, version: int) -> None:
-        """Let a version not come that waits. An edit by hand goes out of the folder; its version stays, as all do.
+        """Let a version not come that waits. An edit by hand goes out of the folder, unless a newer one stands there;
+        its version stays, as all do.
 
         Raises:
             NotAllowed: not by the owner's own decision.
@@ -207,13 +208,14 @@ class Capabilities:
         if not by.sure:
             raise NotAllowed(_OWNER_DECIDES)
         async with self._writing:
+            await self._folders.look_at(name, self._ledger.get(name))
             waiting = next((one.version for one in self.waiting(name) if one.version.number == version), None)
             if waiting is None:
                 raise NotThere(_NOT_WAITING)
             self._ledger.withdraw(waiting, by)
-            if waiting.how == "hand":
-                await self._folders.put_back(name, self._ledger.get(name))
             self._around.tell(f"capability {name} edited", None)
+            if waiting.how == "hand":
+                await self._folders.put_back(name, self._ledger.get(name), waiting)
 
     async def delete(self, name: str, by: By) -> None:
         """Let it be no more. Its versions stay, and can be rolled back to.
