@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from qingtuan.capabilities.bounds import faults
+from qingtuan.capabilities.definition import Case, DefinitionRefused
 from qingtuan.capabilities.disk import Disk
 from qingtuan.capabilities.folders import Folders
 from qingtuan.capabilities.store import Store
@@ -286,3 +288,25 @@ async def test_turning_an_edit_down_leaves_a_newer_one_alone(tmp_path: Path, new
     assert world.file("adder").read_text("utf-8") == newer
     assert waiting.version.number not in [one.version.number for one in world.registry.waiting()]
     assert world.warnings()[-1] in ("capability adder edited", "capability adder folder")
+
+
+async def test_what_is_too_large_for_its_own_file_is_refused(tmp_path: Path) -> None:
+    world = CapabilityWorld(tmp_path)
+    large = adder(cases=tuple(Case({"a": 1, "b": number}, note="𠀀" * 200) for number in range(20)))
+    assert faults(large) == []
+    wide = {"type": "object", "properties": {"a": {}}}
+    larger = adder(parameters=wide, cases=tuple(Case({"a": "𠀀" * 7_000}) for _ in range(20)))
+    assert [fault.field for fault in faults(larger)] == ["cases.json"]
+    with pytest.raises(DefinitionRefused, match="256 KB"):
+        await world.registry.deploy(larger, OWNER)
+
+
+async def test_a_file_that_cannot_be_read_is_no_edit_without_it(tmp_path: Path) -> None:
+    world = CapabilityWorld(tmp_path)
+    await world.registry.deploy(adder(), OWNER)
+    world.file("adder", "cases.json").write_bytes(b" " * 300_000)
+    again = CapabilityWorld(tmp_path)
+    await again.registry.start()
+    assert again.registry.waiting() == []
+    assert list(again.registry.troubles) == ["adder"]
+    assert again.registry.get("adder").definition.cases == adder().cases

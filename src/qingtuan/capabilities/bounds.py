@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from qingtuan.capabilities.definition import Definition, Fault
+from qingtuan.capabilities.folder import MAX_BYTES, files_of
 from qingtuan.language import Words, seen
 from qingtuan.tools.schema import fault_of, misfit
 from qingtuan.tools.strict_json import MAX_DEPTH, deeper_than
@@ -48,7 +49,7 @@ _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 def faults(definition: Definition, taken: Collection[str] = ()) -> list[Fault]:
     """All that is wrong with it, but for what only the sandbox can tell. `taken` are names of other tools."""
-    return [
+    found = [
         *_name(definition.name, taken),
         *_description(definition.description),
         *_parameters(definition.parameters),
@@ -59,6 +60,7 @@ def faults(definition: Definition, taken: Collection[str] = ()) -> list[Fault]:
         *_short("examples", definition.examples, MAX_EXAMPLES, MAX_EXAMPLE),
         *_time(definition),
     ]
+    return found or list(_files(definition))
 
 
 def host_fault(host: str) -> Words | None:
@@ -183,6 +185,14 @@ def _time(definition: Definition) -> Iterator[Fault]:
         yield Fault("ttl", Words("只有 kind 是 ephemeral 的才有", "goes with kind ephemeral alone"))
     elif definition.kind == "ephemeral" and not 0 < (ttl or 0) <= MAX_TTL:
         yield Fault("ttl", Words(f"要 1 到 {MAX_TTL} 秒", f"takes 1 to {MAX_TTL} seconds"))
+
+
+def _files(definition: Definition) -> Iterator[Fault]:
+    """A file that is longer than what is read again; of a definition that is right in all else."""
+    for file, data in files_of(definition).items():
+        if len(data) > MAX_BYTES:
+            most = MAX_BYTES // 1024
+            yield Fault(file, Words(f"太大：最多 {most} KB", f"is too large: at most {most} KB"))
 
 
 def _hidden(field: str, text: str) -> Iterator[Fault]:

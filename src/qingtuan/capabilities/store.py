@@ -11,12 +11,13 @@ import shutil
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from qingtuan.capabilities.definition import Definition, DefinitionRefused
+from qingtuan.capabilities.definition import Definition, DefinitionRefused, Fault
 from qingtuan.capabilities.disk import Disk, Found
 from qingtuan.capabilities.folder import FILES, MANIFEST, definition_of, files_of
 from qingtuan.capabilities.ledger import Held, Ledger, Standing, Version
 from qingtuan.clock import Clock
 from qingtuan.identity.accounts import OWNER
+from qingtuan.language import Words
 from qingtuan.storage.files import cannot_write, content_hash
 from qingtuan.storage.git import Draft, Repository, Signature
 
@@ -112,7 +113,10 @@ class Store:
         await self._put(name, dict(found.files), held)
 
     def read(self, name: str, found: Found) -> Definition:
-        """What stands in a folder. Raises `DefinitionRefused`."""
+        """What stands in a folder. Raises `DefinitionRefused`, also for a file that cannot be read: without it the
+        folder says something else."""
+        if found.unreadable:
+            raise DefinitionRefused([Fault(file, _UNREADABLE) for file in found.unreadable])
         return definition_of(name, {file: found.files.get(file) for file in FILES})
 
     def _by_hand(self, name: str, found: Found, held: Held) -> dict[str, bytes] | None:
@@ -153,6 +157,7 @@ class Store:
         return standing.version == (held.version.number if held is not None else 0)
 
 
+_UNREADABLE = Words("不是普通文件，或者太大", "is no regular file, or too large")
 _GOING = ".gone.git"
 """Of a history that is on its way out."""
 
