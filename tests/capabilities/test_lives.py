@@ -207,3 +207,28 @@ async def test_pages_reach_every_hit(tmp_path: Path) -> None:
     hit = (await world.registry.query("", READER, limit=1)).hits[0]
     assert hit.parameters == adder().parameters
     assert (hit.tags, hit.examples, hit.description) == (("numbers",), ("加一加",), "Add two numbers.")
+
+
+async def test_what_comes_with_the_product_is_back_when_the_time_of_another_is_over(tmp_path: Path) -> None:
+    world = CapabilityWorld(tmp_path, shipped=[adder()])
+    await world.registry.deploy(adder(kind="ephemeral", ttl=60, description="Mine."), OWNER)
+    world.clock.advance(timedelta(seconds=60))
+    assert world.registry.get("adder").version.number == 0
+    assert [held.version.number for held in world.registry.all()] == [0]
+    assert (await world.call("adder", a=1, b=2)).value == 3
+    await world.registry.look()
+    assert [tool.description for tool in world.others.tools] == ["Add two numbers."]
+    again = CapabilityWorld(tmp_path, shipped=[adder()], clock=world.clock)
+    await again.registry.start()
+    assert (await again.call("adder", a=1, b=2)).value == 3
+    assert not (world.folder / "adder").exists()
+
+
+async def test_what_the_owner_deleted_does_not_come_back_with_that(tmp_path: Path) -> None:
+    world = CapabilityWorld(tmp_path, shipped=[adder()])
+    await world.registry.delete("adder", OWNER)
+    await world.registry.deploy(adder(kind="ephemeral", ttl=60, description="Mine."), OWNER)
+    world.clock.advance(timedelta(seconds=60))
+    await world.registry.look()
+    assert world.registry.all() == []
+    assert world.others.tools == []

@@ -124,7 +124,8 @@ class State:
     deleted: int = 0
     """Position in the log of its last deletion; 0 for never."""
     cleared: int = 0
-    """Position since which failures count towards its being broken: a newer version or a yes clears it."""
+    """Position since which failures count towards its being broken: a newer version or a yes clears it. A deletion
+    after it was somebody's decision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +188,14 @@ def _stored(database: Database, event: Event) -> None:
 
 
 def _deleted(database: Database, event: Event) -> None:
-    _state(database, event.payload["name"], "deleted", event.seq)
-    database.execute("UPDATE capability_versions SET waits = 0 WHERE name = ?", (event.payload["name"],))
+    name = event.payload["name"]
+    if event.payload["why"] == "expired":
+        # Nobody decided that: what comes with the product under this name stays what it was decided to be.
+        row = database.row("SELECT 1 FROM capability_states WHERE name = ? AND deleted > cleared", (name,))
+        if row is None:
+            _state(database, name, "cleared", event.seq)
+    _state(database, name, "deleted", event.seq)
+    database.execute("UPDATE capability_versions SET waits = 0 WHERE name = ?", (name,))
 
 
 def _switched(database: Database, event: Event) -> None:

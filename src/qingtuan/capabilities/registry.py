@@ -94,8 +94,7 @@ class Capabilities:
 
     def offer(self) -> None:
         """Let the catalog hold what can be called now."""
-        now = self._clock.now()
-        self._offered = {held.name: held for held in self._every() if not held.off and not held.over(now)}
+        self._offered = {held.name: held for held in self.all() if not held.off}
         taken = self._around.neighbours.taken()
         tools = [as_tool(held, self._call) for held in self._offered.values() if held.name not in taken]
         self._around.neighbours.offer(tools)
@@ -256,12 +255,9 @@ class Capabilities:
             raise NotAllowed(_OWNER_DECIDES)
         return held
 
-    def _every(self) -> list[Held]:
-        return self._shipped.beside(self._ledger.all())
-
     def _alive(self, name: str) -> Held | None:
-        held = self._ledger.get(name) or self._shipped.get(name)
-        return None if held is None or held.over(self._clock.now()) else held
+        held = self._ledger.get(name)
+        return self._shipped.get(name) if held is None or held.over(self._clock.now()) else held
 
     async def _settled(self, name: str) -> None:
         """Let everything follow what was just written down. Files that cannot be written now are written later."""
@@ -289,7 +285,7 @@ class Capabilities:
     def all(self) -> list[Held]:
         """Every capability that there is, by name; those that are switched off, too."""
         now = self._clock.now()
-        return [held for held in self._every() if not held.over(now)]
+        return self._shipped.beside(held for held in self._ledger.all() if not held.over(now))
 
     def card(self, name: str) -> Card:
         """All that is known of one. Raises `NotThere`."""
@@ -382,6 +378,8 @@ class Capabilities:
             ArgumentsRefused: the arguments do not fit its schema; what is wrong or missing is named.
             ToolFailed: it gave no result; the sentence says why.
         """
+        if name in self._shipped and name in self._offered and self._offered[name].over(self._clock.now()):
+            self.offer()  # its time is over, and what it stood before is there again
         if name not in self._offered or not self._around.neighbours.permits(name, asking.reader):
             raise NotThere(Words(f"没有叫 {name[:60]} 的工具。", f"There is no capability {name[:60]}."))
         checked = check_arguments(canonical(dict(arguments)), self._offered[name].definition.strict)

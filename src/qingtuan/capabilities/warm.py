@@ -38,7 +38,7 @@ class Warm:
     def take(self, name: str, read: Callable[[], Held | None], now: datetime) -> tuple[Held | None, bool]:
         """The capability for a call, and whether it was cold. It is warm from now on."""
         held = self._held.get(name)
-        if held is not None:
+        if held is not None and not held.over(now):
             self.put(held, now)
             return held, False
         held = read()
