@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from qingtuan.capabilities.definition import DefinitionRefused
-from qingtuan.errors import NotThere
-from tests.fakes.capability_world import OWNER, PROGRAM, CapabilityWorld, adder
+from qingtuan.errors import NotAllowed, NotThere
+from tests.fakes.capability_world import MEMBER, OWNER, PROGRAM, CapabilityWorld, adder
 
 ECHO = "// does: echo\nexport default (input) => input\n"
 
@@ -60,3 +60,26 @@ async def test_what_comes_with_the_product_can_always_be_had_again(tmp_path: Pat
     await world.registry.deploy(adder(description="Mine."), OWNER)
     assert (await world.registry.rollback("adder", 0, OWNER)).version == 2
     assert world.registry.get("adder").definition == adder()
+
+
+async def test_words_of_somebody_else_stay_theirs(tmp_path: Path) -> None:
+    world = CapabilityWorld(tmp_path)
+    await world.registry.deploy(adder(), OWNER)
+    theirs = await world.registry.deploy(adder(description="By a member."), MEMBER)
+    await world.registry.approve("adder", OWNER, theirs.code)
+    await world.registry.deploy(adder(), OWNER)
+    assert [tool.foreign_words for tool in world.others.tools] == [False]
+    await world.registry.rollback("adder", 2, OWNER)
+    held = world.registry.get("adder")
+    assert (held.version.author, held.version.how, held.owner) == (MEMBER.person, "rollback", "owner")
+    assert [tool.foreign_words for tool in world.others.tools] == [True]
+
+
+async def test_it_belongs_to_whoever_brought_the_first_version_that_counted(tmp_path: Path) -> None:
+    world = CapabilityWorld(tmp_path)
+    await world.registry.deploy(adder(description="By a member."), MEMBER)
+    await world.registry.reject("adder", OWNER, 1)
+    await world.registry.deploy(adder(), OWNER)
+    assert world.registry.get("adder").owner == "owner"
+    with pytest.raises(NotAllowed):
+        await world.registry.delete("adder", MEMBER)

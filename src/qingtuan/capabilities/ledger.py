@@ -240,7 +240,8 @@ KINDS = frozenset(_PROJECTS)
 
 _RUNNING = """
     SELECT v.*, s.off, s.cleared,
-      (SELECT author FROM capability_versions AS f WHERE f.name = v.name ORDER BY f.version LIMIT 1) AS owner
+      (SELECT author FROM capability_versions AS f WHERE f.name = v.name AND f.counted IS NOT NULL
+       ORDER BY f.counted LIMIT 1) AS owner
     FROM capability_versions AS v LEFT JOIN capability_states AS s ON s.name = v.name
     WHERE v.counted = (SELECT max(counted) FROM capability_versions AS c WHERE c.name = v.name)
       AND v.counted > coalesce(s.deleted, 0)

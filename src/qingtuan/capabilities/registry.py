@@ -26,6 +26,7 @@ from qingtuan.capabilities.trying import case_faults, compile_faults
 from qingtuan.capabilities.values import Asking, Called, Card, Deployed, Loaded, Page, Status, Waiting
 from qingtuan.capabilities.warm import Warm
 from qingtuan.errors import NotAllowed, NotThere, QingtuanError, ToolFailed
+from qingtuan.identity.accounts import OWNER
 from qingtuan.identity.scopes import Reader
 from qingtuan.language import Words
 from qingtuan.storage.files import content_hash
@@ -163,7 +164,9 @@ class Capabilities:
             held = self._alive(name)
             if held is not None and held.version.hash == old.hash:
                 return Deployed(name, held.version.number, waits=False, same=True)
-            by = By(by.person, by.sure, "rollback", by.place, old.origin, by.cause)
+            # Words of somebody else stay theirs, and go with them.
+            author = old.author if old.author != OWNER else by.person
+            by = By(author, by.sure, "rollback", by.place, old.origin, by.cause)
             event = self._ledger.deploy(definition, by, waits=not by.sure, note=f"as v{version}", fetched=fetched)
             await self._settled(name)
             return self._deployed(name, event.payload["version"])
