@@ -10,7 +10,7 @@ import pytest
 from qingtuan.capabilities.definition import Case, DefinitionRefused
 from qingtuan.capabilities.folder import definition_of
 from qingtuan.errors import ArgumentsRefused, NotAllowed, NotThere, ToolFailed
-from tests.fakes.capability_world import MEMBER, OWNER, PROGRAM, CapabilityWorld, adder
+from tests.fakes.capability_world import MEMBER, OWNER, PROGRAM, READER, CapabilityWorld, adder
 
 
 async def test_what_was_deployed_can_be_called_and_stands_in_its_folder(tmp_path: Path) -> None:
@@ -155,3 +155,15 @@ async def test_a_name_of_another_tool_is_refused(tmp_path: Path) -> None:
     for name in ("remember", "web_read", "water_plants", "library__seats"):
         with pytest.raises(DefinitionRefused):
             await world.registry.deploy(replace(adder(), name=name), OWNER)
+
+
+async def test_one_whose_name_another_tool_has_is_neither_found_nor_called(tmp_path: Path) -> None:
+    world = CapabilityWorld(tmp_path)
+    await world.registry.deploy(adder(), OWNER)
+    world.others.names = {"adder"}
+    again = world.registry
+    again.offer()
+    assert world.others.tools == []
+    assert (await again.query("", READER)).total == 0
+    with pytest.raises(NotThere):
+        await world.call("adder", a=1, b=2)

@@ -95,10 +95,9 @@ class Capabilities:
 
     def offer(self) -> None:
         """Let the catalog hold what can be called now."""
-        self._offered = {held.name: held for held in self.all() if not held.off}
         taken = self._around.neighbours.taken()
-        tools = [as_tool(held, self._call) for held in self._offered.values() if held.name not in taken]
-        self._around.neighbours.offer(tools)
+        self._offered = {held.name: held for held in self.all() if not held.off and held.name not in taken}
+        self._around.neighbours.offer([as_tool(held, self._call) for held in self._offered.values()])
 
     # -------------------------------------------------------------------------------------------------- deploying
 
