@@ -167,3 +167,15 @@ async def test_one_whose_name_another_tool_has_is_neither_found_nor_called(tmp_p
     assert (await again.query("", READER)).total == 0
     with pytest.raises(NotThere):
         await world.call("adder", a=1, b=2)
+
+
+async def test_the_same_sent_again_while_it_waits_is_no_new_version(tmp_path: Path) -> None:
+    world = CapabilityWorld(tmp_path)
+    first = await world.registry.deploy(adder(), PROGRAM)
+    assert await world.registry.deploy(adder(), PROGRAM) == first
+    assert len(world.registry.history("adder")) == 1
+    assert (await world.registry.deploy(adder(), MEMBER)).version == 2
+    assert (await world.registry.deploy(adder(description="Other."), PROGRAM)).version == 3
+    await world.registry.reject("adder", OWNER, 3)
+    assert (await world.registry.deploy(adder(description="Other."), PROGRAM)).version == 4
+    assert not (await world.registry.deploy(adder(description="Other."), OWNER)).waits

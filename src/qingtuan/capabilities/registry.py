@@ -121,9 +121,7 @@ class Capabilities:
             if held is not None and held.version.hash == definition.hash:
                 return Deployed(definition.name, number, waits=False, same=True)
             said = note or ", ".join(changed(held.definition if held else None, definition)) or "new"
-            event = self._ledger.deploy(definition, by, waits=not by.sure, note=said, fetched=fetched)
-            await self._settled(definition.name)
-            return self._deployed(definition.name, event.payload["version"])
+            return await self._brought(definition, by, said, fetched)
 
     async def check(self, definition: Definition, *, reaching: bool) -> list[Fetch]:
         """Everything that can be told of a definition without storing it. With `reaching` its cases may ask its hosts:
@@ -166,9 +164,7 @@ class Capabilities:
             # Words of somebody else stay theirs, and go with them.
             author = old.author if old.author != OWNER else by.person
             by = By(author, by.sure, "rollback", by.place, old.origin, by.cause)
-            event = self._ledger.deploy(definition, by, waits=not by.sure, note=f"as v{version}", fetched=fetched)
-            await self._settled(name)
-            return self._deployed(name, event.payload["version"])
+            return await self._brought(definition, by, f"as v{version}", fetched)
 
     def _once_counted(self, name: str, number: int) -> Version:
         found = next((one for one in self.history(name) if one.number == number), None)
@@ -270,6 +266,16 @@ class Capabilities:
         await self._folders.follow(name, held)
         self._broken_told(name, broken=False)
         self.offer()
+
+    async def _brought(self, definition: Definition, by: By, note: str, fetched: Sequence[Fetch]) -> Deployed:
+        """Store a version; not once more the one that its author has waiting already."""
+        name, wanted = definition.name, (definition.hash, by.person, by.how, by.origin)
+        for one in self._ledger.versions(name):
+            if one.waits and not by.sure and (one.hash, one.author, one.how, one.origin) == wanted:
+                return self._deployed(name, one.number)
+        event = self._ledger.deploy(definition, by, waits=not by.sure, note=note, fetched=fetched)
+        await self._settled(name)
+        return self._deployed(name, event.payload["version"])
 
     def _deployed(self, name: str, number: int) -> Deployed:
         waiting = next((one for one in self.waiting(name) if one.version.number == number), None)
