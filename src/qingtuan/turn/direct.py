@@ -126,7 +126,11 @@ class Direct:
         return Place(space=self.reader.space, person=self.reader.person)
 
     def _has(self, name: str) -> bool:
-        return any(held.name == name for held in self.capabilities.all())
+        try:
+            self.capabilities.get(name)
+        except NotThere:
+            return False
+        return True
 
 
 def no_such(name: str) -> NotThere:
