@@ -1,6 +1,6 @@
 -- Self-made capabilities: every version that was ever deployed, and which of them counts. From capability.deployed and
 -- capability.approved. Of the versions of a name that one runs which began to count last, if that was after the last
--- deletion; the owner is the author of the first one that is left.
+-- deletion; the owner is the author of the first one that counted and is left.
 CREATE TABLE capability_versions (
     event   TEXT PRIMARY KEY REFERENCES events (id),  -- capability.deployed: the definition stands there
     name    TEXT NOT NULL,
