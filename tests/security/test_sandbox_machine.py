@@ -5,11 +5,14 @@ Each program tells what it got hold of; `refused` is what it says when it got no
 
 from __future__ import annotations
 
+import os
+import pwd
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from qingtuan.capabilities.sandbox.engine import Engine
 from tests.fakes.sandboxes import Trial
 
 REFUSED = "refused"
@@ -85,6 +88,39 @@ async def test_what_storage_there_is_does_not_last(sandbox: Trial) -> None:
     code = attempt("sessionStorage.setItem('a', (sessionStorage.getItem('a') ?? '') + 'x'); return sessionStorage.a;")
     found = [await sandbox.value(code) for _ in range(3)]
     assert all(one in (REFUSED, {"got": "x"}) for one in found)
+
+
+_ADAPTER = "const adapter = await navigator.gpu.requestAdapter(input.options);"
+_DRAW = (
+    f"{_ADAPTER} if (!adapter) throw 'none'; const device = await adapter.requestDevice();"
+    " device.createBuffer({ size: 1024, usage: 8 }); return adapter.info.description;"
+)
+GRAPHICS = [
+    f"{_ADAPTER} return adapter ? 'an adapter' : null.x;",
+    _DRAW,
+    "const w = new Worker('data:text/javascript,' + encodeURIComponent(`navigator.gpu.requestAdapter()"
+    ".then((a) => postMessage(a ? 1 : 0), () => postMessage(0))`), { type: 'module' });"
+    " return await new Promise((d, e) => { w.onmessage = (m) => m.data ? d('an adapter') : e();"
+    " w.onerror = (x) => { x.preventDefault(); e(x); }; });",
+]
+
+
+@pytest.mark.parametrize("options", [{}, {"powerPreference": "high-performance"}, {"forceFallbackAdapter": True}])
+@pytest.mark.parametrize("code", GRAPHICS)
+async def test_no_graphics_are_reached(sandbox: Trial, code: str, options: dict[str, Any]) -> None:
+    """WebGPU needs no permission: behind it are drivers, in this process, which keep files in the owner's home."""
+    home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    before = {path: path.stat().st_mtime_ns for path in (home / ".cache").glob("mesa*/**")}
+    await got_nothing(sandbox, code, options=options)
+    assert {path: path.stat().st_mtime_ns for path in (home / ".cache").glob("mesa*/**")} == before
+
+
+def test_whatever_asks_for_a_home_finds_the_folder_of_the_worker(tmp_path: Path) -> None:
+    """Libraries of the engine look the owner's up where none is named."""
+    for bubblewrap in (None, Path("/usr/bin/bwrap")):
+        found = Engine(Path("/deno"), bubblewrap).environment(tmp_path)
+        assert found["HOME"] == found["XDG_CACHE_HOME"] == found["DENO_DIR"]
+        assert found["DENO_DIR"] == ("/tmp/cache" if bubblewrap else str(tmp_path))
 
 
 SYSTEM = [

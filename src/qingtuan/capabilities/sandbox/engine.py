@@ -58,7 +58,16 @@ class Engine:
     def environment(self, cache: Path) -> dict[str, str]:
         """All that a worker finds in its environment. `cache` is a folder of its own."""
         inside = _CACHE_INSIDE if self.bubblewrap else str(cache)
-        return {"DENO_DIR": inside, "NO_COLOR": "1", "DENO_NO_UPDATE_CHECK": "1"}
+        return {
+            "DENO_DIR": inside,
+            # Libraries that keep files of their own look up the owner's home where none is named.
+            "HOME": inside,
+            "XDG_CACHE_HOME": inside,
+            # WebGPU needs no permission, and brings drivers into the process.
+            "DENO_WEBGPU_BACKEND": "none",
+            "NO_COLOR": "1",
+            "DENO_NO_UPDATE_CHECK": "1",
+        }
 
 
 def wrapping(bubblewrap: Path, shown: Sequence[Path]) -> list[str]:
