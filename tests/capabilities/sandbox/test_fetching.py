@@ -108,9 +108,31 @@ async def test_headers_stay_with_their_host(sandbox: Trial, service: Service) ->
     first, second = (head.lower() for head in service.server.asked)
     assert "x-key: sk-secret-1" in first
     assert "authorization: guest" in first
-    assert "x-other: sk-secret-2" in second
     assert not any(word in second for word in ("x-key", "authorization", "x-own"))
+    # Nor is the key of the other host at the disposal of this one, which chooses the path there.
+    assert "x-other" not in second
     assert [fetch.url for fetch in found.fetched] == [service.url("/x"), service.server.url("/y", "other.example.com")]
+
+
+async def test_a_host_that_was_left_gets_no_key_on_the_way_back(sandbox: Trial, service: Service) -> None:
+    service.server.moved("/x", service.server.url("/y", "other.example.com"))
+    service.server.moved("/y", service.url("/delete-all"))
+    service.answers("/delete-all", b"there")
+    ours = {service.host: {"X-Key": "sk-secret-1"}, service.other: {"X-Other": "sk-secret-2"}}
+    found = await with_headers(sandbox, service, service.url("/x"), ours, service.other)
+    assert found.value[2] == "there"
+    first, *rest = (head.lower() for head in service.server.asked)
+    assert "x-key" in first
+    assert len(rest) == 2
+    assert not any(word in head for head in rest for word in ("x-key", "x-other"))
+
+
+async def test_a_key_stays_on_the_way_within_its_host(sandbox: Trial, service: Service) -> None:
+    service.server.moved("/x", "/y")
+    service.answers("/y", b"there")
+    found = await with_headers(sandbox, service, service.url("/x"), {service.host: {"X-Key": "sk-secret-1"}})
+    assert found.value[2] == "there"
+    assert all("x-key: sk-secret-1" in head.lower() for head in service.server.asked)
 
 
 async def test_a_redirect_leads_only_to_who_is_approved(sandbox: Trial, service: Service) -> None:

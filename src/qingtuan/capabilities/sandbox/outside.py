@@ -56,8 +56,10 @@ class Outside:
         address = self._address(asked.url, method)
         if headers is None:
             raise self._noted(method, str(address), "there are too many headers")
+        ours = True
         for hop in range(_REDIRECTS + 1):
-            answer = await self._asked(method, address, headers, body)
+            added = self._approved.added(address) if ours else {}
+            answer = await self._asked(method, address, {**headers, **added}, body)
             target = answer.headers.get("location", "")
             if answer.status not in REDIRECTS or not target or asked.redirect == "manual":
                 return answer, hop > 0
@@ -70,7 +72,8 @@ class Outside:
             if address.origin != before.origin:
                 if body is not None:
                     raise _Refused(f"it was redirected to {address.authority}, with a body that goes to no other host")
-                headers = {}
+                # Our key of the next host is for what the code asks there, not for what this one sends it to.
+                headers, ours = {}, False
         raise _Refused(f"it was redirected more than {_REDIRECTS} times")
 
     def _address(self, url: str, method: str) -> Address:
@@ -100,7 +103,7 @@ class Outside:
             answer = await self._fetcher.request(
                 method,
                 str(address),
-                headers={**headers, **self._approved.added(address)},
+                headers=headers,
                 body=body,
                 limits=Limits(size=LARGEST_BODY, seconds=max(self._left(), 0.01), redirects=0),
                 allow=self._approved.allows,
