@@ -1,4 +1,4 @@
-"""The registry of self-made tools over HTTP: what a key may see and call, and that it decides nothing."""
+"""The registry of self-made tools over HTTP: what a key may see and call, and that it approves nothing."""
 
 from __future__ import annotations
 
@@ -147,6 +147,26 @@ async def test_the_owner_sees_the_code_and_a_narrow_key_does_not(api: Api) -> No
     assert (await api.get("/capabilities/inspect/nothing")).status_code == 404
 
 
+async def test_what_failed_for_one_is_not_told_to_another(tmp_path: Path) -> None:
+    """The message of an error holds what somebody had asked for."""
+    api = await Api.open(tmp_path, ACCESS__MEMBERS='["qq:10002"]', ACCESS__TOOLS='{"add_*": "member"}')
+    try:
+        code = "export default ({ text }) => { throw new Error(`cannot read ${text}`); };"
+        schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+        await owned(api, schema=schema, code=code, cases=[])
+        await api.post("/capabilities/run/add_up", {"text": "my own diary"})
+        theirs = api.chat.app.keys.issue("theirs", "qq-10002", Visibility.PRIVATE)
+        seen = await api.get("/capabilities/inspect/add_up", key=theirs)
+        assert "diary" not in seen.text
+        use = seen.json()["use"]
+        assert (use["calls"], use["failures"], use["last"], use["error"]) == (1, 1, None, None)
+        mine = (await api.get("/capabilities/inspect/add_up")).json()["use"]
+        assert "my own diary" in mine["error"]
+        assert mine["last"]
+    finally:
+        await api.close()
+
+
 async def test_deleting_is_the_owners(api: Api) -> None:
     await owned(api)
     narrow = api.chat.app.keys.issue("narrow", "owner", Visibility.PUBLIC)
@@ -168,6 +188,8 @@ async def test_somebody_elses_key_reaches_what_their_role_may(tmp_path: Path) ->
         assert "secret_sum" not in names
         run = await api.post("/capabilities/run/add_up", {"a": 1, "b": 2}, key=theirs)
         assert run.json()["result"] == 3
+        seen = (await api.get("/capabilities/inspect/add_up", key=theirs)).json()
+        assert (seen["use"]["calls"], seen["code"], seen["waiting"]) == (1, None, None)
         # What they may not use they cannot tell from what is not there.
         for name in ("secret_sum", "nothing"):
             assert (await api.post(f"/capabilities/run/{name}", {}, key=theirs)).status_code == 404

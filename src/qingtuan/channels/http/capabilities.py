@@ -1,5 +1,5 @@
 """`/capabilities`: the registry of self-made tools for programs. A key reads and runs what its person's role may; it
-brings versions, which wait for the owner; and it decides nothing."""
+brings versions, which wait for the owner, and approves none; the owner's own key deletes, and decides nothing else."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ ROOT = "/capabilities/"
 _LONGEST_QUERY = 1000
 _OWNERS = ("code", "cases", "versions", "waiting")
 """What of a capability its owner alone is shown."""
+_OWNERS_OF_USE = ("last", "error")
+"""And of its use: when others called it, and what their calls had to do with."""
 
 
 class Trial(BaseModel):
@@ -93,8 +95,8 @@ class Use(BaseModel):
     calls: int
     failures: int
     seconds: float
-    last: str | None
-    error: Annotated[str, Field(description="Of the last call that failed.")]
+    last: Annotated[str | None, Field(description="When it was called last; for the owner.")]
+    error: Annotated[str | None, Field(description="Of the last call that failed; for the owner.")]
 
 
 class Whole(Hit):
@@ -238,7 +240,10 @@ def _inspected(direct: Direct, name: str, ports: Ports) -> dict[str, Any]:
     told = {**shapes.card_json(card, direct.capabilities.history(name), ports.language), "broken": card.held.broken}
     kept = (*(field.alias or name for name, field in Whole.model_fields.items()),)
     mine = direct.reader.is_owner_alone
-    return {field: told[field] if mine or field not in _OWNERS else None for field in kept}
+    if mine:
+        return {field: told[field] for field in kept}
+    told["use"] |= dict.fromkeys(_OWNERS_OF_USE)
+    return {field: None if field in _OWNERS else told[field] for field in kept}
 
 
 def _in_address(request: Request) -> dict[str, str | list[str]]:
