@@ -17,7 +17,7 @@ from qingtuan.capabilities.values import Card, Deployed
 from qingtuan.errors import NotThere, ToolFailed
 from qingtuan.events.log import Place
 from qingtuan.identity.accounts import OWNER
-from qingtuan.identity.scopes import Role
+from qingtuan.identity.scopes import Reader, Role, Visibility
 from qingtuan.identity.trust import Risk
 from qingtuan.language import Language, Words
 from qingtuan.messages import Origin
@@ -34,6 +34,8 @@ _HOSTS = f"hosts that fetch may reach, as api.example.com or name:port, at most 
 _KIND = "persistent, normal or ephemeral (ends after ttl)"
 _EXAMPLES = "things a person says that call for it, in their language"
 _KINDS = {"enum": ["persistent", "normal", "ephemeral"]}
+_OWNERS = ("code", "cases")
+"""What of a definition its owner alone is shown."""
 _SHOWN = ("name", "description", "parameters", "code", "cases", "hosts")
 
 _CREATE = f"""\
@@ -144,15 +146,18 @@ class MakingTools:
 how its calls went and the last error."""
         await self._catalog.arrived()
         found = self._catalog.registry.find(name, context.reader)
+        if found is None and context.reader.role is not Role.OWNER:
+            raise ToolFailed(_NONE.filled(name=name[:60]))
         try:
             card = self._capabilities.card(name)
-        except NotThere as error:
+        except NotThere:
             if found is None:
-                raise ToolFailed(error.words) from None
+                raise ToolFailed(_NONE.filled(name=name[:60])) from None
             text = json.dumps({"name": found.name, "description": found.description, "schema": found.parameters})
             return ToolResult(text, origin=Origin.TOOL if found.foreign_words else None)
-        text = json.dumps(_card(card), ensure_ascii=False, indent=1)
-        foreign = card.use.error or card.held.version.origin.foreign or card.held.version.author != OWNER
+        shown = _card(card, context.reader)
+        text = json.dumps(shown, ensure_ascii=False, indent=1)
+        foreign = "last_error" in shown or card.held.version.origin.foreign or card.held.version.author != OWNER
         return ToolResult(text, origin=Origin.TOOL if foreign else None)
 
     # Before somebody is asked
@@ -231,10 +236,13 @@ def _told(done: Deployed, language: Language) -> ToolResult:
     return ToolResult(text, {"found": [done.name]})
 
 
-def _card(card: Card) -> dict[str, Any]:
+def _card(card: Card, reader: Reader) -> dict[str, Any]:
+    """What this reader may see of it: how it is called, whoever may call it; how it is made, the owner; and of the last
+    error, which holds what somebody asked for, only if nobody reads along."""
     held, use = card.held, card.use
+    owners = reader.role is Role.OWNER and reader.ceiling is Visibility.PRIVATE
     shown = {
-        **held.definition.json,
+        **{key: value for key, value in held.definition.json.items() if owners or key not in _OWNERS},
         "version": held.version.number,
         "owner": held.owner,
         "state": "off" if held.off else "broken" if held.broken else "works",
@@ -243,11 +251,11 @@ def _card(card: Card) -> dict[str, Any]:
     }
     if use.calls:
         shown["mean_seconds"] = round(use.seconds / use.calls, 3)
-    if use.error:
+    if use.error and reader.is_owner_alone:
         shown["last_error"] = use.error
     if held.expires is not None:
         shown["expires"] = held.expires.isoformat()
-    if card.waiting:
+    if card.waiting and owners:
         shown["waiting_for_owner"] = [waiting.version.number for waiting in card.waiting]
     return shown
 
@@ -259,6 +267,8 @@ _WAITS = Words(
     "{name} 的版本 {version} 存好了，等主人看过才算数；在那之前什么都没变。",
     "Version {version} of {name} is stored and waits for the owner; until then nothing has changed.",
 )
+_NONE = Words("没有叫 {name} 的工具。", "There is no capability {name}.")
+"""Also where there is one that this reader may not use."""
 _EXISTS = Words(
     "{name} 已经有了（版本 {version}）：改它用 capability_update，不然换个名字",
     "{name} exists (version {version}): change it with capability_update, or take another name",
