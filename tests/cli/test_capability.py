@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from qingtuan.capabilities import archive
+from qingtuan.capabilities.definition import Case, Definition
 from tests.architecture.source import REPOSITORY
 from tests.cli.conftest import CommandLine
 
@@ -102,6 +104,24 @@ def test_taken_along_it_waits_to_be_looked_at(qingtuan: CommandLine, folder: Pat
     assert qingtuan("capability", "run", "greet", "name=you").out == "hi you\n"
     archive.write_bytes(b"PK nothing")
     assert qingtuan("capability", "import", str(archive)).code == 2
+
+
+def test_what_is_approved_is_shown_whole(qingtuan: CommandLine, tmp_path: Path) -> None:
+    long = "x" * 300 + "the end"
+    code = "export default async () => (await fetch('https://api.example.com/')).status"
+    hosts = ("api.example.com", "other.example.com")
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    made = Definition(
+        "send_on", "Send it on.", schema, code, (Case({"text": long}),), hosts, kind="ephemeral", ttl=7200
+    )
+    (tmp_path / "tools.zip").write_bytes(archive.packed([made]))
+    headers = json.dumps({"api.example.com": {"X-Key": "sk-secret-1"}})
+    keyed = qingtuan.with_(QINGTUAN_CAPABILITIES__HEADERS=headers)
+    assert "等主人看" in keyed("capability", "import", str(tmp_path / "tools.zip")).out
+    shown = keyed("capability", "approve", "send_on").out
+    wanted = (long, "ephemeral", "7200 秒", "会带上你给 api.example.com 设的密钥", "跑这些用例")
+    assert [part for part in wanted if part not in shown] == []
+    assert "sk-secret-1" not in shown
 
 
 def test_back_to_an_earlier_version(qingtuan: CommandLine, folder: Path) -> None:

@@ -427,6 +427,10 @@ class Capabilities:
             return {}
         return {host: headers for host, headers in self._around.headers().items() if host in definition.hosts}
 
+    def keyed(self, definition: Definition) -> tuple[str, ...]:
+        """Its hosts to whose requests we add a key that the owner set."""
+        return tuple(self._headers_of(definition))
+
     # ----------------------------------------------------------------------------------------------- taking along
 
     async def export(self, names: Collection[str] | None = None) -> bytes:

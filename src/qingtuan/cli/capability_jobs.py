@@ -65,8 +65,10 @@ class _Desk:
     async def waiting(self, given: Mapping[str, Any]) -> _Reports:
         """What of a name waits for the owner, whole."""
         self._direct(given).by("command")
-        await self._app.capabilities.look()
-        yield Result([shapes.waiting_json(one) for one in self._app.capabilities.waiting(str(given["name"]))])
+        registry = self._app.capabilities
+        await registry.look()
+        waiting = registry.waiting(str(given["name"]))
+        yield Result([{**shapes.waiting_json(one), "keyed": list(registry.keyed(one.definition))} for one in waiting])
 
     async def run(self, given: Mapping[str, Any]) -> _Reports:
         direct, name = self._direct(given), str(given["name"])

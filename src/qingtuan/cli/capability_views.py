@@ -69,6 +69,10 @@ def _waiting(waiting: _Json, language: Language) -> Iterator[str]:
     numbered = "\n".join(f"{number:>4}│ {line}" for number, line in enumerate(code, 1))
     yield from _definition({**made, "schema": made["parameters"], "code": numbered}, language)
     yield ""
+    if waiting["keyed"]:
+        yield _KEYED.say(language).format(hosts=", ".join(waiting["keyed"]))
+    if made["hosts"] and made["cases"]:
+        yield _TRIED.say(language)
     yield _APPROVE.say(language).format(name=made["name"], code=waiting["approve"])
 
 
@@ -89,6 +93,8 @@ def _facts(card: _Json, language: Language) -> Iterator[str]:
     yield _HOSTS.say(language).format(hosts=", ".join(card["hosts"]) or none)
     if card["kind"] != "normal":
         yield _KIND.say(language).format(kind=card["kind"], expires=card.get("expires") or "")
+    if card.get("ttl") is not None:
+        yield _TTL.say(language).format(seconds=card["ttl"])
     if card["tags"]:
         yield _TAGS.say(language).format(tags=_line(", ".join(card["tags"])))
     if card["examples"]:
@@ -107,9 +113,9 @@ def _definition(card: _Json, language: Language) -> Iterator[str]:
         yield ""
         yield _CASES.say(language)
     for case in card["cases"]:
-        expected = f" → {_short(case['expected'])}" if "expected" in case else ""
+        expected = f" → {_value(case['expected'])}" if "expected" in case else ""
         note = f"  # {_line(case['note'])}" if case.get("note") else ""
-        yield f"  {_short(case['arguments'])}{expected}{note}"
+        yield f"  {_value(case['arguments'])}{expected}{note}"
 
 
 def _line(text: str) -> str:
@@ -117,9 +123,8 @@ def _line(text: str) -> str:
     return visible.escaped(text)
 
 
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _CASE else f"{text[: _CASE - 1]}…"
+def _value(value: Any) -> str:
+    return _line(json.dumps(value, ensure_ascii=False))
 
 
 def _versions(versions: Sequence[_Json], language: Language) -> str:
@@ -152,7 +157,7 @@ def _use(use: _Json, language: Language) -> Iterator[str]:
         yield _ERROR.say(language).format(error=_line(use["error"]))
 
 
-_WIDE, _CASE = 120, 160
+_WIDE = 120
 _NAME, _VERSION, _STATE = Words("名字", "NAME"), Words("版本", "VERSION"), Words("状态", "STATE")
 _CALLS, _WHAT = Words("用过", "CALLS"), Words("做什么", "WHAT IT DOES")
 _OURS = Words("自带", "ours")
@@ -174,6 +179,11 @@ _WAITS = Words(
 _HEAD = Words("{name}  {version}  {state}", "{name}  {version}  {state}")
 _HOSTS = Words("连到：{hosts}", "Reaches: {hosts}")
 _KIND = Words("种类：{kind} {expires}", "Kind: {kind} {expires}")
+_TTL = Words("{seconds} 秒后就没有了", "Ends after {seconds} seconds")
+_KEYED = Words("! 会带上你给 {hosts} 设的密钥", "! Sends the key that you set for {hosts}")
+_TRIED = Words(
+    "认可的时候会先跑这些用例，会连到上面的主机。", "On approval these cases run first, and reach those hosts."
+)
 _TAGS = Words("标签：{tags}", "Tags: {tags}")
 _EXAMPLES = Words("例如：{examples}", "For instance: {examples}")
 _SCHEMA, _CODE = Words("参数（JSON Schema）：", "Arguments (JSON Schema):"), Words("代码：", "Code:")

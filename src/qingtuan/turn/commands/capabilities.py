@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from qingtuan.capabilities.definition import Definition
@@ -66,9 +66,12 @@ class _CapabilityCommand:
             waiting = self.capabilities.waiting(name)
             if not waiting:
                 return _NOTHING_WAITS.say(language).format(name=visible.shown_name(name, language))
-            return "\n\n".join("\n".join(waiting_lines(one, language)) for one in waiting)
+            return "\n\n".join("\n".join(self._waiting(one, language)) for one in waiting)
         done = await self.capabilities.approve(name, self._direct(invocation).by("command"), code)
         return _APPROVED.say(language).format(name=done.name, version=done.version)
+
+    def _waiting(self, waiting: Waiting, language: Language) -> Iterator[str]:
+        return waiting_lines(waiting, language, keyed=self.capabilities.keyed(waiting.definition))
 
     async def _reject(self, name: str, version: str, invocation: Invocation) -> str:
         number = version.lower().removeprefix("v")
@@ -145,15 +148,21 @@ def shown(card: Card, language: Language) -> Iterator[str]:
         yield _SEE.say(language).format(name=card.held.name)
 
 
-def waiting_lines(waiting: Waiting, language: Language) -> Iterator[str]:
+def waiting_lines(waiting: Waiting, language: Language, *, keyed: Sequence[str] = ()) -> Iterator[str]:
     """What is about to be approved, with the code that approves it: not where something is left out for its length, for
-    what was not read may be in it."""
+    what was not read may be in it. `keyed` are the hosts to which a key of the owner's goes along."""
     made = waiting.version
     yield _WAITING.say(language).format(name=made.name, version=made.number, author=made.author)
     if waiting.changed:
         yield _CHANGED.say(language).format(fields=", ".join(waiting.changed))
-    yield from _definition(waiting.definition, language)
-    long = visible.long_block(waiting.definition.code) or len(json.dumps(waiting.definition.parameters)) > _LONGEST
+    definition = waiting.definition
+    yield from _definition(definition, language)
+    if keyed:
+        yield _KEYED.say(language).format(hosts=", ".join(keyed))
+    if definition.hosts and definition.cases:
+        yield _TRIED.say(language)
+    long = any(map(visible.long_block, (definition.code, _cases(definition))))
+    long = long or len(json.dumps(definition.parameters)) > _LONGEST
     yield _REJECT.say(language).format(name=made.name, version=made.number)
     yield (_TOO_LONG if long else _APPROVE).say(language).format(name=made.name, code=waiting.code)
 
@@ -163,7 +172,19 @@ def _definition(made: Definition, language: Language) -> Iterator[str]:
     yield _REACHING.say(language).format(hosts=", ".join(made.hosts)) if made.hosts else _NO_NETWORK.say(language)
     parameters = json.dumps(made.parameters, ensure_ascii=False)
     yield _TAKES.say(language).format(parameters=visible.shown(parameters, language, limit=_LONGEST))
+    if made.kind != "normal":
+        yield _KIND.say(language).format(kind=made.kind)
+    if made.ttl is not None:
+        yield _TTL.say(language).format(seconds=made.ttl)
     yield visible.block(made.code, language)
+    if made.cases:
+        yield _CASES.say(language)
+        yield visible.block(_cases(made), language)
+
+
+def _cases(made: Definition) -> str:
+    """Each on a line of its own."""
+    return "\n".join(json.dumps(case.json, ensure_ascii=False) for case in made.cases)
 
 
 _LONGEST = 10_000
@@ -200,6 +221,13 @@ _DOES = Words("做什么：{text}", "What it does: {text}")
 _REACHING = Words("连到：{hosts}", "Reaches: {hosts}")
 _NO_NETWORK = Words("不联网", "Reaches no host")
 _TAKES = Words("参数：{parameters}", "Takes: {parameters}")
+_KIND = Words("种类：{kind}", "Kind: {kind}")
+_TTL = Words("{seconds} 秒后就没有了", "Ends after {seconds} seconds")
+_CASES = Words("用例：", "Cases:")
+_KEYED = Words("⚠ 会带上你给 {hosts} 设的密钥", "⚠ Sends the key that you set for {hosts}")
+_TRIED = Words(
+    "认可的时候会先跑这些用例，会连到上面的主机。", "On approval these cases run first, and reach those hosts."
+)
 _FAILED = Words("上次失败：{error}", "Last failure: {error}")
 _SEE = Words("有版本等你看：/capability approve {name}", "A version waits for you: /capability approve {name}")
 _WAITING = Words(
