@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from qingtuan.capabilities.definition import DefinitionRefused
 from qingtuan.capabilities.sandbox.base import Fault, Fetch, Ran
 from qingtuan.errors import NotThere, ToolFailed
 from qingtuan.events.kinds import Kind
@@ -106,6 +107,23 @@ async def test_three_failures_in_a_row_are_said_once_and_an_update_ends_that(tmp
     assert not again.registry.get("adder").broken
     assert again.told[-1] == ("capability adder broken", None)
     assert "broken" not in again.others.tools[0].description
+
+
+async def test_a_sandbox_that_does_not_start_breaks_no_tool(tmp_path: Path) -> None:
+    world = CapabilityWorld(tmp_path)
+    world.scripted.does["never"] = lambda job: Ran(fault=Fault("unavailable", "The sandbox did not start."))
+    await world.registry.deploy(adder(code="// does: never\n", cases=()), OWNER)
+    for _ in range(4):
+        with pytest.raises(ToolFailed, match="not the code's fault") as refused:
+            await world.call("adder", a=1, b=2)
+        assert refused.value.detail == "The sandbox did not start."
+    assert not world.registry.get("adder").broken
+    assert world.warnings() == []
+    assert world.registry.status().failures == 0
+    # Nor is a definition refused for it.
+    with pytest.raises(ToolFailed, match="not the code's fault") as refused:
+        await world.registry.deploy(adder("other", code="// does: never\n"), OWNER)
+    assert not isinstance(refused.value, DefinitionRefused)
 
 
 async def test_enabling_and_a_success_end_it_too(tmp_path: Path) -> None:

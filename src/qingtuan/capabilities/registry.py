@@ -405,7 +405,7 @@ class Capabilities:
         ran = await self._around.sandbox.run(
             Job(held.definition.code, arguments, held.definition.hosts, headers, limits)
         )
-        if ran.fault is not None and ran.fault.kind == "missing":
+        if ran.fault is not None and ran.fault.before_code:
             raise ToolFailed(fault_words(ran), detail=ran.fault.message)
         journal = Journal(held, ran, headers)
         self._ledger.called(journal.payload, journal.place(asking), asking.cause)

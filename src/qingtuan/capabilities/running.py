@@ -10,7 +10,7 @@ from typing import Any
 from qingtuan.capabilities.covering import Headers, without_keys
 from qingtuan.capabilities.ledger import Held
 from qingtuan.capabilities.sandbox.base import Fetch, Ran
-from qingtuan.capabilities.trying import NO_ENGINE
+from qingtuan.capabilities.trying import unrun
 from qingtuan.capabilities.values import Asking, Called
 from qingtuan.errors import ToolFailed
 from qingtuan.events.log import Place
@@ -116,8 +116,8 @@ def called(held: Held, ran: Ran, *, cold: bool) -> Called:
 def fault_words(ran: Ran) -> Words:
     """Why a run gave nothing, with what helps to mend it."""
     fault = ran.fault
-    if fault is None or fault.kind == "missing":
-        return NO_ENGINE
+    if fault is None or fault.before_code:
+        return unrun(fault)
     at = f" ({fault.line}:{fault.column or 1})" if fault.line else ""
     zh, en = (words.format(message=fault.message[:_MAX_MESSAGE], at=at) for words in _FAULTS[fault.kind])
     refused = [fetch for fetch in ran.fetched if fetch.refused][:3]

@@ -25,7 +25,7 @@ async def compile_faults(sandbox: Sandbox, code: str) -> list[Fault]:
     """What keeps the code from being used.
 
     Raises:
-        ToolFailed: there is nothing here to run code.
+        ToolFailed: there is nothing here to run code, or it cannot be started.
     """
     return [_compile_fault(fault) for fault in await sandbox.check(code)]
 
@@ -79,15 +79,15 @@ def alike(expected: Any, got: Any) -> bool:
 
 
 def _compile_fault(fault: base.Fault) -> Fault:
-    if fault.kind == "missing":
-        raise ToolFailed(NO_ENGINE, detail=fault.message)
+    if fault.before_code:
+        raise ToolFailed(unrun(fault), detail=fault.message)
     shown = fault.message[:_SHOWN]
     return Fault("code", Words(f"编译不过：{shown}", f"does not compile: {shown}"), fault.line, fault.column)
 
 
 def _case_fault(field: str, fault: base.Fault, ran: Ran) -> Fault:
-    if fault.kind == "missing":
-        raise ToolFailed(NO_ENGINE, detail=fault.message)
+    if fault.before_code:
+        raise ToolFailed(unrun(fault), detail=fault.message)
     refused = "; ".join(f"{fetch.method} {fetch.url}: {fetch.refused}" for fetch in ran.fetched if fetch.refused)
     message = f"{fault.message} ({refused})" if refused else fault.message
     at = f"（代码第 {fault.line} 行）" if fault.line else ""
@@ -96,7 +96,17 @@ def _case_fault(field: str, fault: base.Fault, ran: Ran) -> Fault:
     return Fault(field, Words(f"没有跑通{at}：{shown}", f"did not run{at_en}: {shown}"))
 
 
-NO_ENGINE = Words(
+def unrun(fault: base.Fault | None) -> Words:
+    """Why code did not even begin."""
+    return _UNAVAILABLE if fault is not None and fault.kind == "unavailable" else _NO_ENGINE
+
+
+_UNAVAILABLE = Words(
+    "沙箱现在起不来，代码没有运行，不是代码的问题。过一会儿再试；一直这样，主人可以看 qingtuan doctor。",
+    "The sandbox cannot be started now, so the code did not run; it is not the code's fault. Try again later; if it "
+    "stays so, the owner can look at qingtuan doctor.",
+)
+_NO_ENGINE = Words(
     "这里没有沙箱，跑不了自己写的代码。主人可以装上：pip install 'qingtuan[sandbox]'",
     "There is no sandbox here, so self-made code cannot run. The owner can install it: pip install 'qingtuan[sandbox]'",
 )

@@ -165,7 +165,7 @@ async def test_an_engine_that_does_not_start_is_a_fault(monkeypatch: pytest.Monk
         sandbox = Deno(tmp_path)
         found = await sandbox.run(ONE)
         assert found.fault is not None
-        assert found.fault.kind == "crash"
+        assert found.fault.kind == "unavailable"
         await sandbox.close()
 
 
@@ -173,7 +173,7 @@ async def test_after_closing_nothing_runs(program: Path, tmp_path: Path) -> None
     sandbox = Deno(tmp_path / "cache")
     assert (await sandbox.run(ONE)).value == 1
     await sandbox.close()
-    assert (await sandbox.run(ONE)).fault == Fault("crash", "The sandbox is closed.")
+    assert (await sandbox.run(ONE)).fault == Fault("unavailable", "The sandbox is closed.")
     assert names_in(tmp_path / "cache") == set()
 
 
@@ -239,8 +239,11 @@ async def test_a_worker_inherits_nothing(keeper: Keeper, monkeypatch: pytest.Mon
     process = await keeper.take()
     folder = PROC / str(process.popen.pid)
     await until(lambda: (folder / "comm").read_text().startswith("deno"))
-    names = {line.partition(b"=")[0] for line in (folder / "environ").read_bytes().split(b"\0") if line}
-    assert {name.decode() for name in names} <= {"DENO_DIR", "NO_COLOR", "DENO_NO_UPDATE_CHECK", "PWD"}
+    lines = (folder / "environ").read_bytes().decode().split("\0")
+    found = {name: value for name, _, value in (line.partition("=") for line in lines if line)}
+    ours = {"DENO_DIR", "HOME", "XDG_CACHE_HOME", "DENO_WEBGPU_BACKEND", "NO_COLOR", "DENO_NO_UPDATE_CHECK"}
+    assert found.keys() - {"PWD"} == ours
+    assert found["HOME"] == found["XDG_CACHE_HOME"] == found["DENO_DIR"]
     assert __file__ not in opened(process.popen.pid)
     assert (folder / "cwd").readlink() == Path("/")
     limits = (folder / "limits").read_text()

@@ -49,6 +49,7 @@ def test_what_is_said_is_read() -> None:
         b'{"done": {"fault": {"kind": "time machine", "message": "x"}}}', b'{"done": {"fault": {"kind": []}}}',
         b'{"done": {"fault": {"kind": "exception", "message": 1}}}',
         *(line({"done": {"fault": {"kind": kind, "message": "x"}}}) for kind in ("time", "memory", "crash", "missing")),
+        line({"done": {"fault": {"kind": "unavailable", "message": "x"}}}),
         b'{"__proto__": {"done": {"value": 1}}}',
         line({"fetch": FETCH | {"id": "1"}}), line({"fetch": FETCH | {"id": True}}),
         line({"fetch": FETCH | {"headers": {"a": 1}}}), line({"fetch": FETCH | {"headers": [["a"]]}}),

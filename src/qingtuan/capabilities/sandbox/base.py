@@ -8,9 +8,10 @@ from typing import Any, Literal, Protocol
 
 from qingtuan.language import Words
 
-FaultKind = Literal["compile", "exception", "time", "memory", "output", "crash", "missing"]
+FaultKind = Literal["compile", "exception", "time", "memory", "output", "crash", "missing", "unavailable"]
 """What went wrong: the code cannot be used as it stands; it raised an error; took too long; too much memory; gave too
-much, or what is no JSON; ended without an answer; there is no engine to run it."""
+much, or what is no JSON; ended without an answer; there is no engine to run it; there is one, and it could not be
+started or was closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,11 @@ class Fault:
     line: int | None = None
     """Of the code, from 1."""
     column: int | None = None
+
+    @property
+    def before_code(self) -> bool:
+        """Whether the code never ran, so that this says nothing of it."""
+        return self.kind in ("missing", "unavailable")
 
 
 @dataclass(frozen=True, slots=True)

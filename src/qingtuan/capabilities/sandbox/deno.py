@@ -113,7 +113,7 @@ class Deno:
             try:
                 process = await keeper.take()
             except StorageFailed as error:
-                return Ran(fault=Fault("crash", error.words.en))
+                return Ran(fault=Fault("unavailable", error.words.en))
             call = _Call(keeper, process, job, self.fetcher)
             try:
                 return await call.answered(line)
@@ -141,9 +141,9 @@ class _Call:
         try:
             async with asyncio.timeout(_READY):
                 if not await self._worker.ready():
-                    return Ran(fault=Fault("crash", "The sandbox did not start."))
+                    return Ran(fault=Fault("unavailable", "The sandbox did not start."))
         except TimeoutError:
-            return Ran(fault=Fault("crash", "The sandbox did not start in time."))
+            return Ran(fault=Fault("unavailable", "The sandbox did not start in time."))
         self._deadline = self._clock.monotonic() + self._limits.seconds
         self._keeper.watch(self._process, self._limits.seconds, self._limits.memory_mb * 1024 * 1024)
         self._beside(self._worker.tell(line))
@@ -234,7 +234,7 @@ def _bounded(limits: Limits) -> Limits:
 
 _SEEN = ("Imports are not", "There is no default")
 """What the engine stops at, and what was found before it, all of it."""
-_CLOSED = Fault("crash", "The sandbox is closed.")
+_CLOSED = Fault("unavailable", "The sandbox is closed.")
 _TOO_MUCH = Fault("memory", "It took too much memory.")
 _ABORTS = (signal.SIGABRT, signal.SIGTRAP, signal.SIGILL)
 _OUT_OF_MEMORY = frozenset([*(-number for number in _ABORTS), *(128 + number for number in _ABORTS)])
