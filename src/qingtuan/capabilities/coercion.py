@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 _INTEGER = re.compile(r"[+-]?\d{1,18}")
@@ -48,17 +48,41 @@ def _value(given: str | Sequence[str], schema: Mapping[str, Any]) -> Any:
 
 
 def _listed(texts: Sequence[str], schema: Mapping[str, Any]) -> list[Any]:
-    items = schema.get("items")
+    items = _items(schema, _DEEPEST)
     return [_value(text, items if isinstance(items, Mapping) else {}) for text in texts]
+
+
+def _items(schema: Mapping[str, Any], left: int) -> Any:
+    """What a list holds, also one that is an alternative."""
+    if "items" in schema or not left:
+        return schema.get("items")
+    inner = [one for word in ("anyOf", "oneOf") if isinstance(schema.get(word), list) for one in schema[word]]
+    found = (_items(one, left - 1) for one in inner if isinstance(one, Mapping))
+    return next((items for items in found if items is not None), None)
 
 
 def _types(schema: Mapping[str, Any]) -> list[str]:
     """The types that a value may have; a text, which everything is, last."""
+    return sorted(dict.fromkeys(_named(schema, _DEEPEST)), key=lambda name: name == "string")
+
+
+def _named(schema: Mapping[str, Any], left: int) -> Iterator[str]:
+    """The types that a schema names itself, or else by its values, or else in its alternatives, `left` levels down."""
     declared = schema.get("type")
-    names = [declared] if isinstance(declared, str) else list(declared) if isinstance(declared, list) else []
-    if not names and isinstance(schema.get("enum"), list):
-        names = [_NAMES[type(option)] for option in schema["enum"] if type(option) in _NAMES]
-    return sorted((name for name in names if isinstance(name, str)), key=lambda name: name == "string")
+    if isinstance(declared, (str, list)) and declared:
+        yield from (name for name in ([declared] if isinstance(declared, str) else declared) if isinstance(name, str))
+        return
+    options = schema["enum"] if isinstance(schema.get("enum"), list) else []
+    options = [*options, schema["const"]] if "const" in schema else options
+    yield from (_NAMES[type(option)] for option in options if type(option) in _NAMES)
+    for word in ("anyOf", "oneOf") if not options and left else ():
+        for inner in schema[word] if isinstance(schema.get(word), list) else ():
+            if isinstance(inner, Mapping):
+                yield from _named(inner, left - 1)
+
+
+_DEEPEST = 3
+"""Alternatives within alternatives that are looked at."""
 
 
 class _Not:
@@ -66,7 +90,15 @@ class _Not:
 
 
 _NOT = _Not()
-_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+_NAMES = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    type(None): "null",
+    list: "array",
+    dict: "object",
+}
 
 
 def _made(text: str, name: str) -> Any:
