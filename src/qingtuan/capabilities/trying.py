@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from qingtuan.capabilities.covering import Headers, without_keys
 from qingtuan.capabilities.definition import ABSENT, Case, Definition, Fault
 from qingtuan.capabilities.sandbox import base
 from qingtuan.capabilities.sandbox.base import Fetch, Job, Limits, Ran, Sandbox
+from qingtuan.capabilities.sandbox.runtime import RUNTIME
 from qingtuan.errors import ToolFailed
 from qingtuan.language import Words
 from qingtuan.tools.strict_json import brief
@@ -22,12 +24,17 @@ _AT_ONCE = 4
 
 
 async def compile_faults(sandbox: Sandbox, code: str) -> list[Fault]:
-    """What keeps the code from being used.
+    """What keeps the code from being used; and with the last of it, what there is to be used.
 
     Raises:
         ToolFailed: there is nothing here to run code, or it cannot be started.
     """
-    return [_compile_fault(fault) for fault in await sandbox.check(code)]
+    found = [_compile_fault(fault) for fault in await sandbox.check(code)]
+    if not found:
+        return []
+    *others, last = found
+    zh, en = f"{last.words.zh}\n沙箱里可以用的：{RUNTIME.zh}", f"{last.words.en}\nWhat code can use: {RUNTIME.en}"
+    return [*others, replace(last, words=Words(zh, en))]
 
 
 async def case_faults(

@@ -73,6 +73,10 @@ async def test_everything_wrong_comes_back_at_once(api: Api) -> None:
     faults = {fault["field"]: fault for fault in refused.json()["faults"]}
     assert faults.keys() == {"name", "code", "hosts[0]"}
     assert faults["code"]["line"] == 2
+    # What the code may count on is said with it, once however much is wrong.
+    assert "AbortController" in faults["code"]["en"]
+    several = {**ADD, "code": "import a from 'a';\nimport b from 'b';\nexport default () => a;"}
+    assert (await api.post("/capabilities/deploy", several)).json()["error"]["message"].count("AbortController") == 1
     failing = {**ADD, "cases": [{"arguments": {"a": 1, "b": 2}, "expected": 4}]}
     assert "cases[0]" in (await api.post("/capabilities/deploy", failing)).text
     assert not api.chat.events(Kind.CAPABILITY_DEPLOYED)
