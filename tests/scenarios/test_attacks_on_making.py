@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from qingtuan.capabilities.sandbox.engine import find_program
+from qingtuan.errors import StorageFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.identity.trust import Risk
+from qingtuan.language import Words
 from qingtuan.messages import Material, Origin, Space
 from qingtuan.tools.tool import Tool, ToolContext, ToolResult
 from tests.fakes.capability_world import OWNER, adder
@@ -195,3 +197,26 @@ async def test_killed_while_it_is_tried_first_it_is_tried_again_and_asked_about_
         chat.deliver(Space("private", "cli:local"))
         await chat.say("确认")
         assert ran == ["1"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("of /home/owner"), StorageFailed(Words("盘满了", "the disk is full"))])
+async def test_what_breaks_while_it_is_tried_first_is_a_refusal_and_no_end_of_the_turn(
+    tmp_path: Path, error: Exception
+) -> None:
+    async def before(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        raise error
+
+    async def run(_: ToolContext, arguments: dict[str, Any]) -> ToolResult:
+        raise AssertionError
+
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    acting = Tool(name="act_on", description="Acts.", parameters=schema, risk=Risk.ACT, run=run, before=before)
+    chat = Conversation(tmp_path, tools={"acting": lambda: [acting]}, EMBEDDING__MODEL="off")
+    chat.model(on_user("做", call("act_on")), on_result("", "没有做成"))
+    async with chat:
+        assert await chat.say("做吧") == ["没有做成"]
+        [finished] = chat.events(Kind.TOOL_FINISHED)
+        assert finished.payload["status"] == "refused"
+        assert "/home/owner" not in finished.payload["shown"]
+        assert finished.payload["detail"] == (repr(error) if isinstance(error, RuntimeError) else str(error))
+        assert not chat.events(Kind.CONFIRMATION_ASKED)

@@ -174,6 +174,15 @@ def refusal(call: Call, words: Words, language: Language, origin: Origin = Origi
     return Outcome("refused", call, text, shown(text, origin, wire_name(call.name), language), origin)
 
 
+def broken_ahead(call: Call, error: Exception, reader: Reader, language: Language) -> Outcome:
+    """The outcome of a call that was looked at first (`Tool.before`), which broke. Nothing of it ran."""
+    if isinstance(error, ForOwner):
+        words = error.words if reader.is_owner_alone else _OWNER_MUST_ACT
+        return replace(refusal(call, words, language), detail=str(error))
+    # As for a call that runs: what is raised by mistake may hold anything.
+    return replace(refusal(call, _BROKE_AHEAD, language), detail=repr(error))
+
+
 def waiting(call: Call, language: Language) -> Outcome:
     """The outcome, for good, of a call about which somebody is asked: on a yes another call follows."""
     text = _WAITING.say(language)
@@ -367,6 +376,7 @@ _CHANGED = Words(
     "Not run: the tool or its arguments changed after the yes; it must be asked again.",
 )
 _BROKE = Words("工具内部出错，没有得到结果。", "The tool broke and gave no result.")
+_BROKE_AHEAD = Words("没有执行：先试了试，工具内部出错了。", "Not run: it was tried first, and the tool broke.")
 _MAY_BE_DONE = Words(
     "不知道做成没有：不要重做，照实告诉对方，能查就先查。",
     " It may or may not have been done: do not repeat it, say so, and look it up first if you can.",

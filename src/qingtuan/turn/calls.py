@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from qingtuan.confirmations.confirmation import Confirmation, StoppedCall
 from qingtuan.confirmations.question import Wanted
-from qingtuan.errors import ForModel, ForPerson, ToolFailed
+from qingtuan.errors import ForModel, ForPerson, Stopped, ToolFailed
 from qingtuan.events.kinds import Kind
 from qingtuan.events.log import Event, Place
 from qingtuan.events.outbox import Draft
@@ -19,7 +19,7 @@ from qingtuan.messages import Origin
 from qingtuan.models.chat import Call
 from qingtuan.prompt.history import UNKNOWN_OUTCOME
 from qingtuan.prompt.view import TurnView
-from qingtuan.tools.run import Outcome, Prepared, batches, prepare, refusal, waiting
+from qingtuan.tools.run import Outcome, Prepared, batches, broken_ahead, prepare, refusal, waiting
 from qingtuan.tools.tool import ToolContext, wire_name
 from qingtuan.turn.bursts import Burst
 from qingtuan.turn.kit import Kit
@@ -216,6 +216,8 @@ class Calls:
             try:
                 async with asyncio.timeout(tool.timeout):
                     beside = dict(await tool.before(prepared.arguments))
+            except Stopped:
+                raise
             except (ForModel, ForPerson) as error:
                 foreign = isinstance(error, ToolFailed) and error.foreign
                 origin = Origin.TOOL if tool.foreign_words or foreign else Origin.SYSTEM
@@ -223,6 +225,9 @@ class Calls:
                 return
             except TimeoutError:
                 self._finish(refusal(prepared.call, _TOO_SLOW, view.language))
+                return
+            except Exception as error:  # noqa: BLE001 (a tool is a plug-in)
+                self._finish(broken_ahead(prepared.call, error, view.reader, view.language))
                 return
             if overtaken():
                 self._finish(refusal(prepared.call, OVERTAKEN, view.language))
