@@ -357,3 +357,28 @@ async def test_hidden_letters_and_links_of_a_question_are_shown(world: World, pr
     assert "xn--" in question.text
     assert len(question.text) < 1500
     await world.say("取消")
+
+
+async def test_one_turn_asks_one_question_at_a_time_whoever_joins(world: World, program: Program) -> None:
+    await asked(world)
+    turn = world.events(Kind.INQUIRY_ASKED)[0].place.turn
+
+    def ask(text: str) -> asyncio.Task[Reply]:
+        inquiry = Inquiry(asker=text, kind="server", text=text)
+        return asyncio.create_task(world.desk.inquiring.ask(inquiry, Recipient("owner", turn)))
+
+    second = ask("second")
+    await asyncio.sleep(0)
+    await world.say("一")
+    await until(lambda: len(world.events(Kind.INQUIRY_ASKED)) == 2)
+    third = ask("third")
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert [one.asker for one in world.record.inquiries.open()] == ["second"]
+    world.deliver()
+    await world.receive("二")
+    assert (await second).text == "二"
+    await until(lambda: len(world.events(Kind.INQUIRY_ASKED)) == 3)
+    world.deliver()
+    await world.receive("三")
+    assert (await third).text == "三"

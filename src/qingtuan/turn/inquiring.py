@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from qingtuan.confirmations import responses
@@ -53,6 +53,15 @@ class _Waiting:
     wrong: int = 0
 
 
+@dataclass(slots=True)
+class _Room:
+    """What one turn asks, one question at a time."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    inside: int = 0
+    """Those who ask or wait to. A lock that is free says nothing of them: whoever waits takes it a moment later."""
+
+
 class Inquiring:
     """Puts questions of programs to people, and recognises what they answer."""
 
@@ -60,7 +69,7 @@ class Inquiring:
         self._kit = kit
         self._book = kit.record.inquiries
         self._waiting: dict[str, _Waiting] = {}
-        self._rooms: dict[str, asyncio.Lock] = {}
+        self._rooms: dict[str, _Room] = {}
         """By turn: what one turn waits for is asked one after the other."""
         self.alone = False
         """Whether nobody could answer here, since the process hears nothing more: then nobody is asked."""
@@ -77,13 +86,15 @@ class Inquiring:
             return Reply("cancelled", why=_TOO_MANY_CHOICES)
         if where.place.turn is None:
             return await self._ask(inquiry, where)
-        room = self._rooms.setdefault(where.place.turn, asyncio.Lock())
+        room = self._rooms.setdefault(where.place.turn, _Room())
+        room.inside += 1
         try:
-            async with room:
+            async with room.lock:
                 return await self._ask(inquiry, where)
         finally:
-            if not room.locked():
-                self._rooms.pop(where.place.turn, None)
+            room.inside -= 1
+            if not room.inside:
+                del self._rooms[where.place.turn]
 
     async def _ask(self, inquiry: Inquiry, where: _Where) -> Reply:
         persons = self._kit.people.ids(where.place.person or "")
