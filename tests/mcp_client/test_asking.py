@@ -16,6 +16,7 @@ from qingtuan.errors import ToolFailed
 from qingtuan.mcp_client import eliciting
 from qingtuan.mcp_client.asking import Question, Said
 from qingtuan.mcp_client.calling import Calls
+from qingtuan.mcp_client.eliciting import Eliciting
 from qingtuan.tools.tool import ToolContext
 from tests.mcp_client.bench import Bench
 from tests.security.enemy import Enemy, tool
@@ -268,6 +269,22 @@ async def test_a_question_after_the_end_reaches_nobody(bench: Bench, tmp_path: P
     await bench.until(lambda: bool(heard(enemy)))
     assert heard(enemy) == [{"action": "cancel"}]
     assert person.questions == []
+
+
+@pytest.mark.parametrize("visited", [False, True])
+async def test_what_is_asked_at_once_is_not_asked_any_more_after_a_no(
+    bench: Bench, tmp_path: Path, visited: bool
+) -> None:
+    person = Person(Said("declined"), "x", "x", slow=0.05)
+    await met(bench, tmp_path, person)
+    one = Eliciting(bench.servers.config("evil"), person, bench.context())
+    params = ElicitRequestFormParams(message="?", requested_schema=form(floor=WISH)["requestedSchema"])
+    answers = [asyncio.ensure_future(one.answer(params)) for _ in range(3)]
+    if visited:
+        assert not await one.visited("?", "https://pay.example/")
+    for answer in await asyncio.gather(*answers):
+        assert answer.model_dump(exclude_none=True)["action"] == "decline"
+    assert len(person.questions) == 1
 
 
 async def test_a_server_that_works_for_two_may_ask_neither(bench: Bench, tmp_path: Path) -> None:

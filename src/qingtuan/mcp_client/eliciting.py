@@ -6,6 +6,8 @@ once is not asked again within the same call.
 
 from __future__ import annotations
 
+import asyncio
+import dataclasses
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,22 +44,25 @@ class Eliciting:
     asked: int = 0
     refused: bool = False
     """Whether the person declined once: then they are left in peace."""
+    turns: asyncio.Lock = dataclasses.field(default_factory=asyncio.Lock)
+    """Held by what is being asked: the next may be put only when it is known how this one ended."""
 
     async def answer(self, params: ElicitRequestParams) -> ElicitResult | ErrorData:
         """What a server gets to a question of its."""
         from mcp_types import INVALID_PARAMS, ElicitRequestURLParams, ElicitResult, ErrorData
 
         self.asked += 1
-        if self.refused:
-            return ElicitResult(action="decline")
-        if self.asked > MAX_ASKED:
+        if self.asked > MAX_ASKED and not self.refused:  # said at once, so that no more than that ever wait
             return ErrorData(code=INVALID_PARAMS, message=f"at most {MAX_ASKED} questions are asked for one call")
-        try:
-            if isinstance(params, ElicitRequestURLParams):
-                return await self._visit(params.message, params.url)
-            return await self._fill(params.message, params.requested_schema)
-        except NoForm as error:
-            return ErrorData(code=INVALID_PARAMS, message=str(error))
+        async with self.turns:
+            if self.refused:
+                return ElicitResult(action="decline")
+            try:
+                if isinstance(params, ElicitRequestURLParams):
+                    return await self._visit(params.message, params.url)
+                return await self._fill(params.message, params.requested_schema)
+            except NoForm as error:
+                return ErrorData(code=INVALID_PARAMS, message=str(error))
 
     # Forms
 
@@ -149,10 +154,14 @@ class Eliciting:
             NoForm: it is none that a person should open.
         """
         self.asked += 1
-        if self.refused or self.asked > MAX_ASKED:
+        if self.asked > MAX_ASKED:
             return False
-        said = await self._ask(message, choices=(_DONE.say(self.context.language),), hint=_address_hint(url), link=url)
-        return said.kind == "answered"
+        async with self.turns:
+            if self.refused:
+                return False
+            choices = (_DONE.say(self.context.language),)
+            said = await self._ask(message, choices=choices, hint=_address_hint(url), link=url)
+            return said.kind == "answered"
 
 
 def _ended(said: Said) -> ElicitResult:
