@@ -310,6 +310,22 @@ async def test_more_rights_take_a_new_login_that_asks_for_them(world: World, ser
     assert parse_qs(urlsplit(begun.address).query)["scope"] == ["read write"]
 
 
+@pytest.mark.parametrize("scope", ["read", ""])
+async def test_a_refusal_in_spite_of_the_rights_costs_no_login(world: World, server: Guarded, scope: str) -> None:
+    await world.meet(server)
+    server.scope = scope
+    await world.logged_in()
+    await world.listed("cloud")
+    server.refuses = True
+    for _ in range(3):
+        with pytest.raises(ToolFailed, match="refuses this"):
+            await world.call("cloud__send")
+    assert world.lost == []
+    assert [sent["grant_type"] for sent in server.tokens] == ["authorization_code"]
+    server.refuses = False
+    assert (await world.call("cloud__send")).text.startswith("sent with access-")
+
+
 async def test_a_grant_is_for_one_address(world: World, server: Guarded) -> None:
     await world.meet(server)
     await world.logged_in()

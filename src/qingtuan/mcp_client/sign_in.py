@@ -8,7 +8,7 @@ reached through the safe fetcher.
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from urllib.parse import urlsplit
@@ -76,6 +76,8 @@ class SignIn(OAuthClientProvider):
         self._held = _Stored(config, grants, self, asked=login is not None)
         self._renewed = -math.inf
         self._asked = False
+        self._status = 0
+        """Of the answer to what is being let in: the SDK tells "who are you" and "you may not" apart no further."""
         metadata = OAuthClientMetadata(
             client_name=_NAME,
             redirect_uris=[login.redirect if login else "http://127.0.0.1/callback"],  # type: ignore[list-item]
@@ -99,6 +101,20 @@ class SignIn(OAuthClientProvider):
         if grant.expires is not None:
             # The SDK counts from when it got the tokens; these may be from an earlier process.
             self.context.token_expiry_time = grant.expires.timestamp() - EARLY
+
+    async def _auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        flow = super()._auth_flow(request)  # one at a time, by a lock of its own
+        try:
+            outgoing = await flow.__anext__()
+            while True:
+                response = yield outgoing
+                if outgoing is request:
+                    self._status = response.status_code
+                outgoing = await flow.asend(response)
+        except StopAsyncIteration:
+            return
+        finally:
+            await flow.aclose()
 
     # Where we may be sent
 
@@ -133,11 +149,15 @@ class SignIn(OAuthClientProvider):
             self.context.client_metadata.scope = self._scopes() or None
             self._choose_method()
             return await super()._perform_authorization()
-        wanted, tokens = self.context.client_metadata.scope, self.context.current_tokens
-        if wanted and tokens is not None and tokens.scope and set(wanted.split()) - set(tokens.scope.split()):
+        wanted, tokens = self.context.client_metadata.scope or "", self.context.current_tokens
+        forbidden, held = self._status == 403, (tokens.scope if tokens is not None else None) or ""
+        if tokens is not None and (held or forbidden) and set(wanted.split()) - set(held.split()):
             # No renewal gives more than the owner agreed to.
             self._held.wants(wanted)
             raise NotLetIn(_MORE.filled(name=self._config.name), detail=wanted[:300])
+        if forbidden:
+            # It takes the token: neither a renewal nor a login changes what it does not allow.
+            raise NotLetIn(_REFUSED if tokens is not None else needs_login(self._config.name), detail=wanted[:300])
         # The server does not take the token any more: it is renewed once, and then the owner is asked for a login.
         now = self._clock.monotonic()
         if now - self._renewed < _AGAIN or not self.context.can_refresh_token():
@@ -329,6 +349,10 @@ _STILL_NOT = Words("登录了，它还是不让进。", "Logged in, and it still
 _MORE = Words(
     "它要更多的权限，主人重新登录一次才给：qingtuan mcp login {name}。",
     "It wants more rights, which only a new login of the owner gives: qingtuan mcp login {name}.",
+)
+_REFUSED = Words(
+    "它不许做这件事（HTTP 403）。登录还有效，要的权限也有，重新登录没有用。",
+    "It refuses this (HTTP 403). The login is good and has the rights that it names; to log in anew is of no use.",
 )
 _TROUBLE = Words(
     "登录的服务器出错了（HTTP {status}），过一会儿再试。", "Where it has us log in failed (HTTP {status})."

@@ -39,6 +39,8 @@ class Guarded:
     """Whether it lets everybody say hello."""
     scope: str = ""
     """What a token must be good for; empty for anything."""
+    refuses: bool = False
+    """Whether it refuses every call for want of `scope`, whatever the token is good for."""
     open: bool = False
     """Whether it lets everybody in."""
     valid: set[str] = field(default_factory=set)
@@ -97,7 +99,8 @@ class Guarded:
         scope = f', scope="{self.scope}"' if self.scope else ""
         if not self.open and token not in self.valid and not (self.greets and message["method"] == "initialize"):
             return 401, {"WWW-Authenticate": f'Bearer resource_metadata="{where}"{scope}'}, {}
-        if message["method"] == "tools/call" and self.scope and self.scope not in self.granted.get(token, "").split():
+        held = not self.scope or self.scope in self.granted.get(token, "").split()
+        if message["method"] == "tools/call" and (self.refuses or not held):
             challenge = f'Bearer error="insufficient_scope", resource_metadata="{where}"{scope}'
             return 403, {"WWW-Authenticate": challenge}, {}
         if "id" not in message:
