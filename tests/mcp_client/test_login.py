@@ -326,6 +326,27 @@ async def test_a_refusal_in_spite_of_the_rights_costs_no_login(world: World, ser
     assert (await world.call("cloud__send")).text.startswith("sent with access-")
 
 
+@pytest.mark.parametrize(("status", "said"), [(400, "no usable tokens (HTTP 400)"), (200, "no usable tokens")])
+async def test_what_an_answer_about_tokens_holds_is_not_told(
+    world: World, server: Guarded, status: int, said: str
+) -> None:
+    server.fails, server.leaks = status, {"refresh_token": "refresh-secret"}
+    await world.meet(server)
+    with pytest.raises(ToolFailed) as caught:
+        await world.logged_in()
+    error = caught.value
+    assert said in error.words.en
+    assert "refresh-secret" not in f"{error.words.zh} {error.words.en} {error.detail}"
+
+
+async def test_what_an_answer_about_a_registration_holds_is_not_told(world: World, server: Guarded) -> None:
+    server.registers_nobody, server.leaks = True, {"client_secret": "client-secret-value"}
+    await world.meet(server)
+    with pytest.raises(ToolFailed, match=r"did not register us \(HTTP 400\)") as caught:
+        await world.servers.log_in("cloud")
+    assert "client-secret-value" not in f"{caught.value.words.zh} {caught.value.words.en} {caught.value.detail}"
+
+
 async def test_a_grant_is_for_one_address(world: World, server: Guarded) -> None:
     await world.meet(server)
     await world.logged_in()

@@ -6,6 +6,7 @@ refused. So what goes wrong with a request becomes the answer to that request, a
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -21,7 +22,7 @@ from qingtuan.mcp_client.grants import Held
 from qingtuan.mcp_client.process import MAX_MESSAGE
 from qingtuan.mcp_client.troubles import TROUBLE, Trouble, Troubles
 from qingtuan.net.fetcher import SafeFetcher
-from qingtuan.tools.plain import secrets_of
+from qingtuan.tools.plain import line, secrets_of
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -96,7 +97,7 @@ class _Client(httpx2.AsyncClient):
             answer = await _usable(await super().send(request, **options), self._entrance)
         except OAuthFlowError as error:
             words = getattr(error, "words", None) or _NOT_LET_IN
-            answer = Trouble(words, sent=False, detail=getattr(error, "detail", "") or str(error)[:300])
+            answer = Trouble(words, sent=False, detail=getattr(error, "detail", "") or unquoted(error).en)
         except httpx2.HTTPError as error:
             answer = _trouble_of(error)
         except httpx2.InvalidURL:
@@ -241,6 +242,20 @@ _LOGIN_OR_KEY = Words(
 )
 
 
+def unquoted(error: BaseException) -> Words:
+    """What may be said of an error in the SDK's own flow. Those about tokens and registrations quote the answer, and
+    with it what lets us in: of them the status alone."""
+    from mcp.client.auth import OAuthRegistrationError, OAuthTokenError
+
+    if not isinstance(error, OAuthTokenError | OAuthRegistrationError):
+        said = line(str(error), 200)
+        return Words(said, said)
+    found = re.match(r"(?:Token exchange failed \(|Registration failed: )(\d{3})\b", str(error))
+    words = _NO_CLIENT if isinstance(error, OAuthRegistrationError) else _NO_TOKENS
+    status = f"HTTP {found[1]}" if found else "?"
+    return words.filled(status=status)
+
+
 def needs_login(name: str) -> Words:
     """What is said where the owner has to log in."""
     return Words(
@@ -249,6 +264,8 @@ def needs_login(name: str) -> Words:
     )
 
 
+_NO_TOKENS = Words("那边没有给能用的凭据（{status}）", "it gave no usable tokens ({status})")
+_NO_CLIENT = Words("那边没有给我们登记（{status}）", "it did not register us ({status})")
 _NO_PLACE = Words(
     "这个地址上没有 MCP（HTTP {status}），检查 url；很多服务器的地址以 /mcp 结尾。",
     "There is no MCP at this address (HTTP {status}); check url, which often ends in /mcp.",

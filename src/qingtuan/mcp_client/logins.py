@@ -20,7 +20,6 @@ from qingtuan.language import Words
 from qingtuan.mcp_client.config import Endpoint, ServerConfig
 from qingtuan.mcp_client.grants import Grants
 from qingtuan.net.fetcher import SafeFetcher
-from qingtuan.tools.plain import line
 
 if TYPE_CHECKING:
     import httpx2
@@ -149,6 +148,7 @@ class Logins:
         import httpx2
         from mcp.client.auth import OAuthFlowError
 
+        from qingtuan.mcp_client.http import unquoted
         from qingtuan.mcp_client.sign_in import Login, NotLetIn, Routed, SignIn
 
         port = config.oauth.port if config.oauth else 0
@@ -168,8 +168,8 @@ class Logins:
                 error = first(errors)
                 raise ToolFailed(getattr(error, "words", _STILL_NOT), detail=getattr(error, "detail", "")) from None
             except* OAuthFlowError as errors:
-                said = line(str(first(errors)), 200)
-                raise ToolFailed(Words(f"没有登录成：{said}", f"The login failed: {said}")) from None
+                said = unquoted(first(errors))
+                raise ToolFailed(Words(f"没有登录成：{said.zh}", f"The login failed: {said.en}")) from None
             except* (httpx2.HTTPError, httpx2.InvalidURL) as errors:
                 raise ToolFailed(_NOT_REACHED, detail=repr(first(errors))) from None
             if running.address.done() and not sign_in.let_in:

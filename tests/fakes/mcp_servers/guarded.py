@@ -49,6 +49,9 @@ class Guarded:
     """Refresh tokens that it takes."""
     fails: int = 0
     """The status of each answer about tokens, if it is to be another than a good one."""
+    leaks: dict[str, str] = field(default_factory=dict)
+    """What such an answer holds besides."""
+    registers_nobody: bool = False
     seen: list[tuple[str, str]] = field(default_factory=list)
     """Method and path of each request."""
     tokens: list[dict[str, str]] = field(default_factory=list)
@@ -75,6 +78,8 @@ class Guarded:
             case "POST", "/register":
                 wanted = json.loads(body)
                 self.registered.append(wanted)
+                if self.registers_nobody:
+                    return 400, {}, {"error": "invalid_client_metadata", **self.leaks}
                 return 201, {}, {**wanted, "client_id": f"client-{len(self.registered)}", **self.registration}
             case "GET", "/authorize":
                 return self._authorize(path)
@@ -127,7 +132,7 @@ class Guarded:
     def _token(self, sent: dict[str, str]) -> tuple[int, dict[str, str], Any]:
         self.tokens.append(sent)
         if self.fails:
-            return self.fails, {}, {"error": "invalid_grant"}
+            return self.fails, {}, {"error": "invalid_grant", **self.leaks}
         if sent["grant_type"] == "authorization_code":
             asked = self._codes.pop(sent["code"])
             digest = hashlib.sha256(sent["code_verifier"].encode()).digest()
