@@ -17,6 +17,7 @@ from tests.fakes.conversation import OWNER, Conversation
 from tests.fakes.restoring import back_up, copied, restore
 
 TOLD = "数据恢复成了从前的样子"
+GRANT = "INSERT INTO grants (server, address, issuer, client, tokens) VALUES ('cloud', 'x', 'x', '{}', '{}')"
 
 
 def opened(tmp_path: Path, name: str, bookings: Bookings) -> Conversation:
@@ -168,3 +169,14 @@ async def test_a_state_with_nothing_open_says_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path, "second", bookings) as later:
         assert later.deliver(Space("private", OWNER)) == []
         assert later.events(Kind.FOLDER_RESTORED)[0].payload["shows"].startswith("2026-11-29T02:00")
+
+
+async def test_no_login_at_a_server_of_the_older_state_is_used(tmp_path: Path) -> None:
+    bookings = Bookings(tmp_path / "bookings.jsonl")
+    async with library(tmp_path / "first", bookings) as chat:
+        chat.app.kit.record.log.database.execute(GRANT)
+        archive = await back_up(chat, tmp_path / "backups")
+        assert chat.app.kit.record.log.database.rows("SELECT * FROM grants")
+    await restore(archive, tmp_path / "second", chat.clock)
+    async with opened(tmp_path, "second", bookings) as later:
+        assert not later.app.kit.record.log.database.rows("SELECT * FROM grants")

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -105,6 +105,19 @@ class TestWhole:
         manifest = unpacked(filled.backups / "x.tar.gz", tmp_path / "out")
         assert (manifest.with_media, manifest.with_secrets) == (False, False)
         assert b"sk-test" not in b"".join(files_of(tmp_path / "out").values())
+
+    @pytest.mark.parametrize("secrets", [True, False])
+    async def test_logins_at_servers_are_secrets(
+        self, filled: Home, clock: ManualClock, tmp_path: Path, secrets: bool
+    ) -> None:
+        held = b"refresh-secret" * 1_000  # more than a page
+        with closing(sqlite3.connect(filled.database)) as database, database:
+            row = ("cloud", "x", "https://login.example", "{}", held.decode())
+            database.execute("INSERT INTO grants (server, address, issuer, client, tokens) VALUES (?, ?, ?, ?, ?)", row)
+        await take(plan(filled, clock, wish=Wish(secrets=secrets)))
+        unpacked(filled.backups / "x.tar.gz", tmp_path / "out")
+        assert (b"refresh-secret" in (tmp_path / "out" / "state.sqlite").read_bytes()) == secrets
+        assert len(contents(filled.database)["grants"]) == 1
 
     async def test_a_folder_in_which_nothing_has_happened(self, home: Home, clock: ManualClock, tmp_path: Path) -> None:
         await take(plan(home, clock))

@@ -49,7 +49,7 @@ from qingtuan.identity.keys import KeyBook
 from qingtuan.identity.people import People
 from qingtuan.ids import Ids
 from qingtuan.language import Language, Words
-from qingtuan.mcp_client import pins
+from qingtuan.mcp_client import grants, pins
 from qingtuan.mcp_client.servers import Servers
 from qingtuan.media import files
 from qingtuan.memory import candidates, summaries
@@ -91,6 +91,7 @@ PROJECTIONS = (
     standing.project,
     summaries.project,
     pins.project,
+    grants.project,
     candidates.project,
     code_book.project,
     links.project,

@@ -97,7 +97,7 @@ async def _attempt(plan: Plan, folder: Path) -> Taken:
         async with plan.quiet():
             # The database is held as it is now and may go on; histories and pages stand still until they are copied.
             made = plan.clock.now()
-            held = await work.run(lambda: _held(plan.home, stack))
+            held = await work.run(lambda: _held(plan, stack))
             shot = await work.run(lambda: put_aside(plan.home.path, aside, plan.wish, work.stop))
         manifest, census = await work.run(lambda: _complete(plan, made, held, shot, aside, work))
         packed = _unfinished(plan, stack)
@@ -110,8 +110,10 @@ async def _attempt(plan: Plan, folder: Path) -> Taken:
     return Taken(plan.target, manifest, size, tuple(shot.passed_over))
 
 
-def _held(home: Home, stack: ExitStack) -> Held | None:
-    return stack.enter_context(Held(home.database)) if home.database.exists() else None
+def _held(plan: Plan, stack: ExitStack) -> Held | None:
+    if not plan.home.database.exists():
+        return None
+    return stack.enter_context(Held(plan.home.database, plan.wish.without_rows))
 
 
 def _complete(

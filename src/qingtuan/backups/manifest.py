@@ -36,6 +36,8 @@ replicates the database, and backups themselves. All else is in it, also what no
 DATABASE, SECRETS, MEDIA = "state.sqlite", ".env", "media"
 LOGINS = "wechat.json"
 """Logins of chat apps, which are secrets too."""
+GRANTS = "grants"
+"""The table of the database with logins at servers of tools."""
 
 _LONGEST_NAME, _LONGEST_PATH = 255, 4096
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -53,6 +55,11 @@ class Wish:
         """Names in the data folder that do not."""
         left = {MEDIA: self.media, SECRETS: self.secrets, LOGINS: self.secrets}
         return LEFT_OUT | {name for name, wanted in left.items() if not wanted}
+
+    @property
+    def without_rows(self) -> frozenset[str]:
+        """Tables of the database of which no row does."""
+        return frozenset() if self.secrets else frozenset({GRANTS})
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,17 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from qingtuan.clock import Clock
+from qingtuan.events.kinds import Kind
+from qingtuan.events.log import Event
 from qingtuan.mcp_client.config import ServerConfig
 from qingtuan.storage.sqlite import Database
+
+
+def project(database: Database, event: Event) -> None:
+    """Take from `grants` what an event takes."""
+    if event.kind is Kind.FOLDER_RESTORED:
+        # What was taken back or renewed since the backup was made is not known: then nothing of it is used again.
+        database.execute("DELETE FROM grants")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -37,13 +37,14 @@ class Held:
     """A database as it is at one instant, while others go on writing to it. Made, used and closed by one thread after
     the other, never by two at once."""
 
-    def __init__(self, path: Path) -> None:
-        """Hold what stands in the database now.
+    def __init__(self, path: Path, without: Collection[str] = ()) -> None:
+        """Hold what stands in the database now; as if the tables `without` had no rows.
 
         Raises:
             StorageFailed: there is none, or it cannot be read.
         """
         self.path = path
+        self._without = frozenset(without)
         try:
             self._connection = _read_only(path)
         except sqlite3.Error as error:
@@ -70,9 +71,10 @@ class Held:
     def census(self) -> Census:
         """What it holds. Counts every row. Raises `StorageFailed`."""
         try:
-            return _census(self._connection)
+            found = _census(self._connection)
         except sqlite3.Error as error:
             raise copy_failed(self.path, str(error)) from error
+        return replace(found, rows={name: 0 if name in self._without else rows for name, rows in found.rows.items()})
 
     def value(self, sql: str) -> object:
         """The first value of a query; None if it gives no row. Raises `StorageFailed`."""
@@ -109,6 +111,9 @@ class Held:
             self._connection.backup(copy)
             copy.execute("PRAGMA journal_mode=OFF")
             copy.execute(f"PRAGMA application_id={COPIED}")
+            copy.execute("PRAGMA secure_delete=ON")  # what is not to be in it must not stand in a free page either
+            for name in self._without & _census(copy).rows.keys():
+                copy.execute(f"DELETE FROM {_quoted(name)}")  # noqa: S608 (a name)
 
 
 def look_over(path: Path, expected: Census | None = None) -> Census:
@@ -152,9 +157,12 @@ def _census(connection: sqlite3.Connection) -> Census:
     ).fetchall()
     rows = {}
     for (name,) in tables:
-        quoted = name.replace('"', '""')
-        rows[name] = connection.execute(f'SELECT count(*) FROM "{quoted}"').fetchone()[0]  # noqa: S608 (a name)
+        rows[name] = connection.execute(f"SELECT count(*) FROM {_quoted(name)}").fetchone()[0]  # noqa: S608 (a name)
     return Census(connection.execute("PRAGMA user_version").fetchone()[0], rows)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _to_disk(path: Path) -> None:
