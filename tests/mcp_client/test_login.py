@@ -287,6 +287,23 @@ async def test_a_registration_by_hand_is_used(world: World, server: Guarded) -> 
     assert server.registered == []
 
 
+async def test_a_secret_of_the_owners_stays_where_they_wrote_it(world: World, server: Guarded) -> None:
+    server.lasts = 10
+    server.metadata = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
+    await world.meet(server, oauth={"clientId": "mine", "clientSecret": "s3cret-value"})
+    await world.logged_in()
+    await world.listed("cloud")
+    assert (await world.call("cloud__send")).text.startswith("sent with access-")
+    assert [sent["client_secret"] for sent in server.tokens if sent["grant_type"] == "refresh_token"]
+    await world.meet(server, oauth={"clientId": "mine", "clientSecret": "other-value"})
+    await world.listed("cloud")
+    assert (await world.call("cloud__send")).text.startswith("sent with access-")
+    assert server.tokens[-1]["client_secret"] == "other-value"
+    row = world.database.rows("SELECT * FROM grants")[0]
+    assert "s3cret-value" not in str(tuple(row))
+    assert "other-value" not in str(tuple(row))
+
+
 async def test_a_server_may_let_everybody_say_hello(world: World, server: Guarded) -> None:
     server.greets = True
     await world.meet(server)

@@ -254,7 +254,8 @@ class _Stored:
         expires = None if lasts is None else self._grants.clock.now() + lasts
         self.grant = Grant(
             self._sign_in.issuer,
-            client.model_dump_json(exclude_none=True),
+            # A secret that the owner wrote down stays where they wrote it.
+            client.model_dump_json(exclude_none=True, exclude={"client_secret"} if self._is_given(client) else None),
             metadata.model_dump_json(exclude_none=True) if metadata is not None else None,
             tokens.model_dump_json(exclude_none=True),
             expires,
@@ -268,8 +269,18 @@ class _Stored:
             kept = OAuthClientInformationFull.model_validate_json(self.grant.client)
         except ValidationError:
             return self._client
+        if self._client is None:
+            return kept
         # What the owner wrote down since counts more than what was registered before.
-        return kept if self._client is None or self._client.client_id == kept.client_id else self._client
+        proven = kept.token_endpoint_auth_method not in (None, "none")
+        if not self._is_given(kept) or proven != bool(self._client.client_secret):
+            return self._client
+        return kept.model_copy(update={"client_secret": self._client.client_secret})
+
+    def _is_given(self, client: OAuthClientInformationFull) -> bool:
+        """Whether this is the registration that the owner made by hand."""
+        given = _client_of(self._config.oauth)
+        return given is not None and given.client_id == client.client_id
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         self._client = client_info
