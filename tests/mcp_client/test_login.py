@@ -372,6 +372,33 @@ async def test_a_grant_is_for_one_address(world: World, server: Guarded) -> None
         assert world.grants.of(world.servers.config("cloud")) is None
 
 
+async def test_a_server_that_is_taken_out_of_the_file_is_forgotten(world: World, server: Guarded) -> None:
+    def kept() -> list[str]:
+        return [row["server"] for row in world.database.rows("SELECT server FROM grants")]
+
+    await world.meet(server)
+    await world.logged_in()
+    world.write({"cloud": {"url": server.url, "disabled": True}})
+    assert (await world.servers.reload()).removed == ("cloud",)
+    assert kept() == ["cloud"]
+    world.write({"cloud": {"url": server.url}})
+    await world.servers.reload()
+    # An entry with a slip in it, or beside one, was not taken out.
+    world.write({"cloud": {"url": 5}, "other": {"command": "true"}})
+    assert (await world.servers.reload()).removed == ("cloud",)
+    assert kept() == ["cloud"]
+    world.write({"cloud": {"url": server.url}, "other": {"command": "true"}})
+    await world.servers.reload()
+    begun = await world.servers.log_in("cloud")
+    world.write({"cloud": {"url": server.url, "disabled": True}, "other": {"command": "true"}})
+    await world.servers.reload()
+    world.write({"other": {"command": "true"}})
+    await world.servers.reload()
+    assert kept() == []
+    with pytest.raises(NotThere):
+        world.servers.came_back("cloud", await world.opened(begun))
+
+
 async def test_a_server_that_lets_everybody_in_needs_no_login(world: World, server: Guarded) -> None:
     server.open = True
     await world.meet(server)

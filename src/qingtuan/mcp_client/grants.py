@@ -114,7 +114,12 @@ class Grants:
         if done.rowcount:
             self._needed(config.name)
 
+    def servers(self) -> tuple[str, ...]:
+        """The names of the servers of which something is kept."""
+        return tuple(row["server"] for row in self._database.rows("SELECT server FROM grants ORDER BY server"))
+
     def forget(self, name: str) -> bool:
-        """Forget all of a server. False if there was nothing."""
+        """Forget all of a server. False if there was nothing. Raises `StorageFailed`."""
+        self.wanted.pop(name, None)
         with self._database.transaction(durable=True):
             return self._database.execute("DELETE FROM grants WHERE server = ?", (name,)).rowcount > 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -129,6 +129,16 @@ class Logins:
         if running.task.cancelled():
             raise ToolFailed(_GIVEN_UP)
         running.task.result()
+
+    async def keep_only(self, names: Collection[str]) -> None:
+        """Forget what other servers than these let us in by, and give up logins that wait there.
+
+        Raises:
+            StorageFailed: that could not be written.
+        """
+        for name in {*self._running, *self.grants.servers()}.difference(names):
+            await self._end(name)
+            self.grants.forget(name)
 
     async def close(self) -> None:
         """Give up whatever waits."""

@@ -58,10 +58,12 @@ class Servers:
 
     async def reload(self) -> Reloaded:
         """Read the file again. Servers that it no longer has as they are, end; what is new in it begins; all others go
-        on undisturbed. Returns when the new ones have begun, not when they are up.
+        on undisturbed. Logins at those that were taken out are forgotten. Returns when the new ones have begun, not
+        when they are up.
 
         Raises:
             SettingsWrong: the file as a whole cannot be read; nothing is changed.
+            StorageFailed: a login could not be forgotten; all else is done.
         """
         async with self._reloading:
             found = self._read()
@@ -70,7 +72,7 @@ class Servers:
             wanted = {config.name: config for config in found.servers}
             ending = {name: one for name, one in self._servers.items() if wanted.get(name) != one.config}
             await asyncio.gather(*(server.close() for server in ending.values()))
-            before, self._configured = self._servers, found
+            before, earlier, self._configured = self._servers, self._configured, found
             self._servers = {
                 name: before[name] if name in before and name not in ending else Server(config, self._around)
                 for name, config in wanted.items()
@@ -79,8 +81,18 @@ class Servers:
             for name in removed:
                 self._around.changed(name, ())
             self._begin(server for name, server in self._servers.items() if server is not before.get(name))
+            await self._forget_logins(earlier)
         altered = tuple(name for name in ending if name in wanted)
         return Reloaded(tuple(name for name in wanted if name not in before), altered, removed)
+
+    async def _forget_logins(self, earlier: Configured) -> None:
+        """Forget the logins at servers that the file has no more; one that is only switched off is still in it."""
+        found, logins = self._configured, self._around.logins
+        kept = {*(config.name for config in found.servers), *found.off}
+        # Beside a slip in the file nobody knows what was taken out, and where all servers are off by the settings
+        # the file was not even read.
+        if logins is not None and not found.faults and (kept or earlier.servers or earlier.off):
+            await logins.keep_only(kept)
 
     def _begin(self, servers: Iterable[Server]) -> None:
         for server in servers:
