@@ -26,7 +26,9 @@ _DEST = Words(
 )
 _MEDIA = Words("连同收到的文件和图片（默认）", "with files and pictures that came in (default)")
 _NO_MEDIA = Words("不要收到的文件和图片", "without files and pictures that came in")
-_NO_SECRETS = Words("不要 .env 里的密钥、微信的和 MCP 服务器的登录", "without the keys in .env and logins (WeChat, MCP servers)")
+_NO_SECRETS = Words(
+    "不要 .env 里的密钥、微信的和 MCP 服务器的登录", "without the keys in .env and logins (WeChat, MCP servers)"
+)
 _KEEP = Words(
     "做好以后那里只留最新的 N 份（只删这个数据文件夹的备份）",
     "leave the newest N there afterwards (deletes only backups of this data folder)",
