@@ -29,8 +29,8 @@ test: install-dev ## the whole test suite; ARGS='tests/memory -k pin' picks from
 check: install-dev ## style, types, layers, sizes, docs: quick
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check --quiet
-	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -q tests/architecture
+	@$(BIN)/mypy & types=$$!; $(BIN)/python -m pytest -q -p no:schemathesis tests/architecture; rules=$$?; \
+		wait $$types && exit $$rules
 
 docs: install-dev ## write docs/reference anew from the source
 	@$(BIN)/python -m scripts.reference

@@ -6,7 +6,7 @@ import ast
 import re
 
 from qingtuan import errors
-from tests.architecture.source import python_files, tree_of
+from tests.architecture.source import nodes_of, python_files
 
 BRANCHES = {"ForModel", "ForPerson", "ForOwner", "Bug"}
 
@@ -23,7 +23,7 @@ def test_no_error_hangs_on_a_branch_but_there() -> None:
         f"{path}: {node.name}"
         for path in python_files("src/qingtuan")
         if path.name != "errors.py"
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.ClassDef)
         if any(isinstance(base, ast.Name) and base.id in BRANCHES for base in node.bases)
     ]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
-from tests.architecture.source import REPOSITORY, python_files, repository_files, tree_of
+from tests.architecture.source import REPOSITORY, nodes_of, python_files, repository_files
 
 MACHINE = re.compile(r"(?<![\w.])/(?:work|root|Users|home/[a-z]+)/")
 REGISTRY = re.compile(
@@ -78,9 +78,9 @@ def test_links_lead_somewhere() -> None:
     assert [dead for path, text in texts() if path.suffix == ".md" for dead in dead_links(path, text)] == []
 
 
-def calls(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def calls(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Line and dotted name of everything that is called."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Call):
             yield node.lineno, ast.unparse(node.func)
 
@@ -90,7 +90,7 @@ def test_only_the_command_line_prints() -> None:
         f"{path}:{line}"
         for path in SOURCE
         if not path.is_relative_to("src/qingtuan/cli")
-        for line, name in calls(tree_of(path))
+        for line, name in calls(nodes_of(path))
         if name == "print"
     ] == []
 
@@ -100,7 +100,7 @@ def test_only_the_clock_tells_the_time() -> None:
         f"{path}:{line}: {name}()"
         for path in SOURCE
         if path != Path("src/qingtuan/clock.py") and not path.is_relative_to("servers")
-        for line, name in calls(tree_of(path))
+        for line, name in calls(nodes_of(path))
         if TIME.fullmatch(name) and "clock" not in name
     ] == []
 
@@ -117,7 +117,7 @@ def test_only_edges_catch_everything() -> None:
         f"{path}:{node.lineno}"
         for path in SOURCE
         if not any(path.is_relative_to(f"src/qingtuan/{edge}") for edge in EDGES)
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.ExceptHandler) and swallows(node)
     ] == []
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from tests.architecture.source import REPOSITORY, python_files, tree_of
+from tests.architecture.source import REPOSITORY, nodes_of, python_files
 
 MODULE_LINES = 500
 FUNCTION_LINES = 60
 PARAMETERS = 6
 
 
-def functions(tree: ast.AST) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, bool]]:
+def functions(nodes: Collection[ast.AST]) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, bool]]:
     """Every function, and whether its first parameter is the object or class it belongs to."""
-    for node in ast.walk(tree):
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                static = any(isinstance(mark, ast.Name) and mark.id == "staticmethod" for mark in child.decorator_list)
-                yield child, isinstance(node, ast.ClassDef) and not static
+    methods = {child for node in nodes if isinstance(node, ast.ClassDef) for child in node.body}
+    for node in nodes:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            static = any(isinstance(mark, ast.Name) and mark.id == "staticmethod" for mark in node.decorator_list)
+            yield node, node in methods and not static
 
 
 def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef, *, bound: bool) -> int:
@@ -32,7 +32,7 @@ def offences(path: Path) -> Iterator[str]:
     lines = len((REPOSITORY / path).read_text("utf-8").splitlines())
     if lines > MODULE_LINES:
         yield f"{path} has {lines} lines"
-    for function, bound in functions(tree_of(path)):
+    for function, bound in functions(nodes_of(path)):
         length = (function.end_lineno or 0) - function.lineno + 1
         if length > FUNCTION_LINES:
             yield f"{path}:{function.lineno}: {function.name} has {length} lines"
@@ -54,5 +54,8 @@ def test_modules_and_functions_are_small() -> None:
 
 def test_the_counting() -> None:
     source = "class A:\n  def m(self, a, /, b, *c, d, **e): ...\n  @staticmethod\n  def s(a, b): ...\ndef f(): ...\n"
-    counted = {function.name: parameters(function, bound=bound) for function, bound in functions(ast.parse(source))}
+    counted = {
+        function.name: parameters(function, bound=bound)
+        for function, bound in functions(tuple(ast.walk(ast.parse(source))))
+    }
     assert counted == {"m": 5, "s": 2, "f": 0}

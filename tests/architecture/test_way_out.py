@@ -4,10 +4,10 @@ says here whose addresses it asks, and why that needs no fence."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-from tests.architecture.source import PACKAGE, REPOSITORY, python_files, tree_of
+from tests.architecture.source import PACKAGE, REPOSITORY, nodes_of, python_files
 
 CLIENTS = frozenset({
     "aiohttp", "ftplib", "http.client", "httpcore", "httpcore2", "httpx", "httpx2", "imaplib", "poplib", "requests",
@@ -43,18 +43,18 @@ REASONS = {
 """By module below `src/qingtuan`: whose addresses it asks."""
 
 
-def hidden_for_types(tree: ast.Module) -> set[ast.AST]:
+def hidden_for_types(nodes: Iterable[ast.AST]) -> set[ast.AST]:
     """All that is imported for annotations alone."""
     blocks = [
-        node for node in ast.walk(tree)
+        node for node in nodes
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
     ]  # fmt: skip
     return {inner for block in blocks for statement in block.body for inner in ast.walk(statement)}
 
 
-def clients_in(tree: ast.Module) -> Iterator[str]:
+def clients_in(nodes: Collection[ast.AST]) -> Iterator[str]:
     """What a module has that opens connections."""
-    for node in set(ast.walk(tree)) - hidden_for_types(tree):
+    for node in set(nodes) - hidden_for_types(nodes):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -72,7 +72,7 @@ def below(path: Path) -> str:
 
 def test_every_client_says_whose_addresses_it_asks() -> None:
     found = {
-        below(path): sorted(set(clients_in(tree_of(path))))
+        below(path): sorted(set(clients_in(nodes_of(path))))
         for path in python_files("src/qingtuan")
         if not below(path).startswith(f"{WAY_OUT}/")
     }
@@ -87,7 +87,7 @@ def test_nobody_follows_where_a_server_leads() -> None:
     following = [
         below(path)
         for path in python_files("src/qingtuan")
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.keyword)
         and node.arg in ("follow_redirects", "allow_redirects")
         and not (isinstance(node.value, ast.Constant) and node.value.value is False)
@@ -100,7 +100,7 @@ def test_no_certificate_goes_unlooked_at() -> None:
     careless = [
         below(path)
         for path in python_files("src/qingtuan")
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if (isinstance(node, ast.Attribute) and node.attr in ("CERT_NONE", "_create_unverified_context"))
         or (isinstance(node, ast.keyword) and node.arg == "verify" and ast.unparse(node.value) in ("False", "not here"))
     ]
@@ -111,7 +111,7 @@ def test_only_tests_trust_hosts_for_nothing() -> None:
     trusting = [
         below(path)
         for path in python_files("src/qingtuan")
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Call)
         and ast.unparse(node.func).endswith("SafeFetcher")
         and any(keyword.arg in ("trusted", "resolve", "tls") for keyword in node.keywords)
@@ -131,6 +131,6 @@ def f():
     import httpx2._api
     return asyncio.open_connection("a", 1)
 """
-    assert sorted(set(clients_in(ast.parse(source)))) == [
+    assert sorted(set(clients_in(tuple(ast.walk(ast.parse(source)))))) == [
         "httpx2", "mcp.client", "open_connection", "socket", "urllib.request",
     ]  # fmt: skip
